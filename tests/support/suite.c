@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "tests/support/suite.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <CUnit/Basic.h>
+
+static bool is_selected(const char *name, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(name, argv[i]))
+			return true;
+	}
+	return argc < 2;
+}
+
+int run_suite(const char *suite, const struct test *tests, unsigned int count, int argc,
+	      char **argv)
+{
+	CU_pSuite registered;
+	unsigned int run, failed;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (CU_initialize_registry() != CUE_SUCCESS)
+		return 1;
+	registered = CU_add_suite(suite, NULL, NULL);
+	if (!registered)
+		return 1;
+	for (unsigned int i = 0; i < count; i++) {
+		if (is_selected(tests[i].name, argc, argv) &&
+		    !CU_add_test(registered, tests[i].name, tests[i].function))
+			return 1;
+	}
+	CU_basic_set_mode(CU_BRM_VERBOSE);
+	CU_basic_run_tests();
+	run = CU_get_number_of_tests_run();
+	failed = CU_get_number_of_tests_failed();
+	CU_cleanup_registry();
+	printf("%s: %u passed, %u failed\n", suite, run - failed, failed);
+	return failed || !run ? 1 : 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/*
+ * One executable is one CUnit suite: a table of named tests, and main calls run_suite. Arguments
+ * select tests by name; none runs all. Exit status: 0 all passed, 1 not, 77 all skipped.
+ */
+#ifndef VERBLINE_TESTS_SUITE_H
+#define VERBLINE_TESTS_SUITE_H
+
+#include <CUnit/CUnit.h>
+
+struct test {
+	const char *name;
+	void (*function)(void);
+};
+
+int run_suite(const char *suite, const struct test *tests, unsigned int count, int argc,
+	      char **argv);
+#define RUN_SUITE(suite, tests, argc, argv)                                                        \
+	run_suite(suite, tests, sizeof(tests) / sizeof((tests)[0]), argc, argv)
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/*
+ * Congestion control of a queue pair: one small interface and the algorithms behind it. State is
+ * advanced when it is touched, in closed form, so an idle or steady QP costs no timer. All
+ * functions take the time, ns; rates are bit/s of what is on the wire (preamble, gap and FCS
+ * included).
+ */
+#ifndef VERBLINE_CC_H
+#define VERBLINE_CC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct vl_cc_algorithm;
+
+/*
+ * DCQCN in the words of NVIDIA's DOCA and MLNX_OFED documents; the paper's name in brackets
+ * (Zhu et al., SIGCOMM 2015). X(name, default of profile paper, of profile nvidia, smallest,
+ * largest, unit, meaning)
+ */
+#define VL_DCQCN_PARAMETERS(X)                                                                     \
+	X(rpg_ai_rate, 40, 5, 1, 800000, "Mb/s", "additive increase step (R_AI)")                  \
+	X(rpg_hai_rate, 200, 50, 1, 800000, "Mb/s", "hyper increase step (R_HAI)")                 \
+	X(rpg_time_reset, 55, 300, 1, 131071, "us", "period of the increase timer (T)")            \
+	X(rpg_byte_reset, 156250, 32767, 0, 4194303, "64 B", "bytes per increase event (B); 0 is off") \
+	X(rpg_threshold, 5, 1, 1, 31, "events", "events before the next phase (F)")                \
+	X(rpg_max_rate, 0, 0, 0, 1600000, "Mb/s", "highest rate; 0 is the line rate")              \
+	X(rpg_min_rate, 1, 1, 1, 1600000, "Mb/s", "lowest rate")                                   \
+	X(rpg_min_dec_fac, 50, 50, 1, 100, "%", "a cut leaves at least this part of the rate")     \
+	X(rpg_gd, 11, 11, 10, 11, "log2", "a cut takes alpha * 2^rpg_gd / 2^12: 11 is alpha / 2")  \
+	X(dce_tcp_g, 1020, 1019, 0, 1023, "1/1024", "part of alpha kept per update; g = 1 - x / 1024") \
+	X(dce_tcp_rtt, 55, 1, 1, 131071, "us", "period of the alpha update (tau')")                \
+	X(initial_alpha_value, 1023, 1023, 1, 1023, "1/1024", "alpha at the first CNP")            \
+	X(rate_reduce_monitor_period, 0, 4, 0, 131071, "us", "least time between two cuts")        \
+	X(rate_to_set_on_first_cnp, 0, 0, 0, 1600000, "Mb/s", "rate at the first CNP; 0: cut as usual") \
+	X(clamp_tgt_rate, 1, 0, 0, 1, "bool", "every cut sets the target rate to the current one") \
+	X(clamp_tgt_rate_after_time_inc, 1, 1, 0, 1, "bool",                                       \
+	  "a cut after a timer increase sets the target rate")                                     \
+	X(min_time_between_cnps, 50, 4, 0, 131071, "us", "notification point: least time between CNPs of a QP (N)") \
+	X(cnp_dscp, 48, 48, 0, 63, "DSCP", "of CNPs")                                              \
+	X(cnp_802p_prio, 6, 6, 0, 7, "priority", "of CNPs")
+
+struct vl_dcqcn_parameters {
+#define VL_DCQCN_FIELD(name, paper, nvidia, least, most, unit, meaning) uint32_t name;
+	VL_DCQCN_PARAMETERS(VL_DCQCN_FIELD)
+#undef VL_DCQCN_FIELD
+};
+
+struct vl_cc_parameters {
+	const struct vl_cc_algorithm *algorithm;
+	uint64_t fixed_rate;    /* bit/s, algorithm fixed */
+	uint64_t initial_rate;  /* bit/s; 0: the line rate */
+	struct vl_dcqcn_parameters dcqcn; /* its notification point part is used with every algorithm */
+};
+
+/* Lives in the QP; each algorithm has its own view of the words. */
+struct vl_cc_state {
+	uint64_t words[14];
+};
+
+struct vl_cc_report {
+	uint64_t rate;        /* bit/s allowed now; UINT64_MAX: not limited */
+	uint64_t target_rate; /* bit/s; dcqcn */
+	double alpha;         /* 0..1; dcqcn */
+	uint64_t rate_cuts;
+};
+
+struct vl_cc_algorithm {
+	const char *name;
+	void (*init)(struct vl_cc_state *state, const struct vl_cc_parameters *parameters,
+		     uint64_t line_rate, uint64_t now);
+	/* Each may be NULL. bytes: on the wire. */
+	void (*on_send)(struct vl_cc_state *state, const struct vl_cc_parameters *parameters,
+			uint32_t bytes, uint64_t now);
+	void (*on_ack)(struct vl_cc_state *state, const struct vl_cc_parameters *parameters,
+		       uint32_t packets, uint64_t now);
+	void (*on_cnp)(struct vl_cc_state *state, const struct vl_cc_parameters *parameters,
+		       uint64_t now);
+	void (*on_nak)(struct vl_cc_state *state, const struct vl_cc_parameters *parameters,
+		       uint64_t now);
+	void (*on_timeout)(struct vl_cc_state *state, const struct vl_cc_parameters *parameters,
+			   uint64_t now);
+	/* Advances to now and returns picoseconds per byte << 16 at the allowed rate (so that the
+	 * caller multiplies and shifts, and never divides); 0: not limited. */
+	uint64_t (*byte_time)(struct vl_cc_state *state, const struct vl_cc_parameters *parameters,
+			      uint64_t now);
+	/* When the allowed rate next changes by itself, so that a long gap between packets can be
+	 * cut short; UINT64_MAX: not. */
+	uint64_t (*next_change)(const struct vl_cc_state *state,
+				const struct vl_cc_parameters *parameters);
+	/* Largest number of unacknowledged packets; NULL: the device's limit. */
+	uint32_t (*window)(const struct vl_cc_state *state,
+			   const struct vl_cc_parameters *parameters);
+	struct vl_cc_report (*report)(struct vl_cc_state *state,
+				      const struct vl_cc_parameters *parameters, uint64_t now);
+};
+
+extern const struct vl_cc_algorithm vl_cc_none, vl_cc_fixed, vl_cc_dcqcn;
+
+/* By name ("none", "fixed", "dcqcn"); NULL: unknown. */
+const struct vl_cc_algorithm *vl_cc_find(const char *name);
+/* The n-th algorithm's name, NULL past the last: for messages and help. */
+const char *vl_cc_name(unsigned int n);
+/* Fills *parameters from profile "paper" or "nvidia"; -EINVAL: unknown profile. */
+int vl_dcqcn_profile(struct vl_dcqcn_parameters *parameters, const char *profile);
+/* Sets a parameter by name; -ENOENT: no such parameter, -ERANGE: value not allowed. */
+int vl_dcqcn_set(struct vl_dcqcn_parameters *parameters, const char *name, uint64_t value);
+
+struct vl_dcqcn_description {
+	const char *name, *unit, *meaning;
+	uint32_t least, most, paper, nvidia;
+	uint32_t offset; /* of the field in struct vl_dcqcn_parameters */
+};
+/* The n-th parameter, NULL past the last. */
+const struct vl_dcqcn_description *vl_dcqcn_describe(unsigned int n);
+
+/* Notification point, per QP: one CNP at the first CE, then at most one per
+ * min_time_between_cnps while CE packets arrive. */
+struct vl_notification_point {
+	uint64_t next_allowed; /* ns; 0: never sent */
+};
+bool vl_notification_due(struct vl_notification_point *point,
+			 const struct vl_cc_parameters *parameters, uint64_t now);
+
+#endif

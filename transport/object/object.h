@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/*
+ * The objects behind the public handles, shared by the files of the transport and by nobody
+ * else. Who changes what: object/ makes, modifies and destroys; rc/, uc/ and ud/ run the queue
+ * pairs; engine.c schedules.
+ */
+#ifndef VERBLINE_OBJECT_H
+#define VERBLINE_OBJECT_H
+
+#include <assert.h>
+
+#include "transport/random.h"
+#include "transport/timer_wheel.h"
+#include "transport/verbline.h"
+#include "transport/wire/path.h"
+
+/* ---- Lists and the 24-bit number space ------------------------------------------------- */
+
+struct vl_link {
+	struct vl_link *next, *previous; /* circular; both NULL while outside a list */
+};
+
+/* Numbers of 24 bits to pointers, three levels of 256: QPNs and key indices can be anywhere. */
+struct vl_table {
+	void **root;
+	uint32_t count;
+};
+/* -ENOMEM without memory, -EEXIST if the number is taken. */
+int vl_table_insert(struct vl_table *table, const struct vl_allocator *allocator, uint32_t number,
+		    void *value);
+void vl_table_remove(struct vl_table *table, uint32_t number);
+void vl_table_release(struct vl_table *table, const struct vl_allocator *allocator);
+static inline void *vl_table_find(const struct vl_table *table, uint32_t number)
+{
+	void **middle, **leaf;
+
+	if (!table->root || number >> 24)
+		return NULL;
+	middle = table->root[number >> 16];
+	if (!middle)
+		return NULL;
+	leaf = middle[number >> 8 & 0xff];
+	return leaf ? leaf[number & 0xff] : NULL;
+}
+
+/* ---- Device ------------------------------------------------------------------------------ */
+
+#define VL_PRIORITIES 8
+
+struct vl_device {
+	struct vl_device_config config; /* with the defaults filled in */
+	struct vl_random random;
+	struct vl_table qps; /* by QPN */
+	struct vl_table mrs; /* struct vl_mr by key index: regions and windows */
+	uint32_t next_qpn, next_mr_index;
+	uint32_t pd_count, cq_count, qp_count, srq_count, mr_count, ah_count;
+	struct vl_link pds, cqs; /* everything else hangs on its domain */
+	struct vl_qp *gsi;
+
+	struct vl_counters counters;
+	uint64_t drops[VL_DROP_COUNT];
+
+	/* Scheduling (engine.c). A QP with something to send now is on urgent (CNPs, ACKs, NAKs:
+	 * never paced) or on ready (requests, READ responses) of its priority, or on both. */
+	struct vl_link urgent[VL_PRIORITIES], ready[VL_PRIORITIES];
+	uint8_t urgent_mask, ready_mask; /* bit n: list n is not empty */
+	uint8_t paused_mask;
+	uint8_t next_priority; /* round robin over the ready lists */
+	uint64_t now;          /* of the last call */
+	struct vl_timer_wheel wheel;
+};
+
+/* ---- Domains, memory, addresses ----------------------------------------------------------- */
+
+struct vl_pd {
+	struct ibv_pd ibv;
+	struct vl_device *device;
+	struct vl_link link;             /* in the device */
+	struct vl_link mrs, ahs, qps, srqs; /* objects of the domain */
+	uint32_t use_count;
+};
+
+enum vl_mr_kind {
+	VL_MR_REGION,
+	VL_MR_WINDOW, /* type 2 memory window */
+};
+
+struct vl_mr {
+	union {
+		struct ibv_mr ibv; /* must be first */
+		struct ibv_mw window;
+	};
+	struct vl_pd *pd;
+	struct vl_link link; /* in the domain */
+	uint8_t *host;       /* of the first byte */
+	uint64_t iova;
+	uint64_t length;
+	unsigned int access; /* ibv_access_flags */
+	uint32_t key;        /* index << 8 | generation */
+	bool valid;          /* false: invalidated, or a window not bound */
+	uint8_t kind;
+	struct vl_qp *bound_qp;    /* window: the QP it was bound on */
+	struct vl_mr *region;      /* window: what it lies in */
+	uint32_t window_count;     /* region: windows bound to it */
+};
+
+/*
+ * Memory behind a key, or NULL: wrong key, generation, domain, range or permission. access: the
+ * flags that the region must have; qp: whose domain counts, and which windows answer to it.
+ * length 0 gives a non-NULL pointer without any check (IBTA C9-88, o9-...: no key is needed).
+ */
+uint8_t *vl_mr_translate(const struct vl_qp *qp, uint32_t key, uint64_t address, uint64_t length,
+			 unsigned int access);
+/* The same for lkeys of a domain's SGEs. */
+uint8_t *vl_mr_translate_local(const struct vl_pd *pd, uint32_t key, uint64_t address,
+			       uint64_t length, unsigned int access);
+/* SEND with invalidate and LOCAL_INV: 0 or -EINVAL (not a valid, invalidatable key of the
+ * domain). remote: from the wire. */
+int vl_mr_invalidate(const struct vl_qp *qp, uint32_t key, bool remote);
+/* IBV_WR_BIND_MW: 0 or -EINVAL. */
+int vl_mr_bind_window(const struct vl_qp *qp, struct ibv_mw *mw, uint32_t new_key,
+		      const struct ibv_mw_bind_info *info);
+
+struct vl_ah {
+	struct ibv_ah ibv; /* must be first */
+	struct vl_pd *pd;
+	struct vl_link link;
+	struct vl_path path;
+	uint8_t priority;
+};
+
+/* ---- Completion queues --------------------------------------------------------------------- */
+
+struct vl_cq {
+	struct vl_device *device;
+	struct vl_link link;
+	void *context;
+	struct ibv_wc *ring;
+	uint32_t size, head, tail; /* size entries; head and tail run freely */
+	uint32_t use_count;
+	bool armed, armed_solicited, overflowed;
+};
+
+/* On overflow the CQ fails, IBV_EVENT_CQ_ERR is raised, and QPs that complete there go to ERR. */
+void vl_cq_add(struct vl_cq *cq, const struct ibv_wc *wc, bool solicited);
+
+/* ---- Work requests -------------------------------------------------------------------------- */
+
+struct vl_receive {
+	uint64_t wr_id;
+	uint64_t length; /* sum of the elements */
+	uint32_t sge_count;
+	uint32_t reserved;
+	struct ibv_sge sges[];
+};
+
+struct vl_receive_queue {
+	uint8_t *ring;
+	uint32_t stride, size; /* size is a power of two */
+	uint32_t limit;        /* work requests that were asked for; <= size */
+	uint32_t max_sge;
+	uint32_t head, tail; /* run freely; head is the oldest */
+};
+
+static inline struct vl_receive *vl_receive_at(const struct vl_receive_queue *queue, uint32_t index)
+{
+	return (struct vl_receive *)(queue->ring + (size_t)(index & (queue->size - 1)) * queue->stride);
+}
+
+struct vl_srq {
+	struct vl_pd *pd;
+	struct vl_link link;
+	struct vl_receive_queue queue;
+	uint32_t limit; /* armed limit event; 0: not armed */
+	uint32_t use_count;
+};
+
+struct vl_send {
+	uint64_t wr_id;
+	uint64_t remote_address;
+	uint64_t compare_add, swap;
+	union {
+		struct vl_ah *ah;   /* UD */
+		struct ibv_mw *mw;  /* BIND_MW */
+		struct vl_mr *bind_region;
+	};
+	struct ibv_mw_bind_info bind; /* BIND_MW */
+	uint32_t rkey;         /* also UD: remote Q_Key; BIND_MW: the new key */
+	uint32_t remote_qpn;   /* UD */
+	union {
+		__be32 immediate;
+		uint32_t invalidate_rkey;
+	};
+	uint32_t length;       /* of the message; FLUSH: of the flushed range */
+	uint32_t first_psn;
+	uint32_t packet_count; /* PSNs that it takes: packets sent, or READ responses; 0: local */
+	uint32_t ssn;          /* send sequence number, IBTA 9.7.7.2; limited requests by credits */
+	uint8_t opcode;        /* enum ibv_wr_opcode */
+	uint8_t send_flags;    /* ibv_send_flags, SIGNALED set where sq_sig_all says so */
+	uint8_t sge_count;
+	uint8_t placement, selectivity; /* FLUSH */
+	bool is_inline;        /* data lies in place of the elements */
+	bool consumes_credit;  /* SEND and WRITE with immediate */
+	bool is_read_or_atomic; /* answered by its own response: READ, ATOMIC, FLUSH, ATOMIC WRITE */
+	struct ibv_sge sges[];
+};
+
+struct vl_send_queue {
+	uint8_t *ring;
+	uint32_t stride, size; /* size is a power of two */
+	uint32_t limit;
+	uint32_t max_sge, max_inline;
+	uint32_t head; /* oldest not completed */
+	uint32_t next; /* being sent, or next to be */
+	uint32_t tail; /* where the next post goes */
+};
+
+static inline struct vl_send *vl_send_at(const struct vl_send_queue *queue, uint32_t index)
+{
+	return (struct vl_send *)(queue->ring + (size_t)(index & (queue->size - 1)) * queue->stride);
+}
+
+/* A position in a list of elements, so that the next packet need not walk from the start. */
+struct vl_sge_cursor {
+	uint32_t sge;    /* element */
+	uint32_t offset; /* in it */
+	uint32_t position; /* in the message; equal to the offset of the packet to be built */
+};
+
+/* Gathers length bytes at position of a send request into spans. 0, or -EFAULT for a bad lkey,
+ * range or permission. The cursor is used if it stands there, and moved. */
+int vl_gather(const struct vl_qp *qp, const struct vl_send *send, struct vl_sge_cursor *cursor,
+	      uint32_t position, uint32_t length, struct vl_outgoing *outgoing);
+/* Scatters into local elements (a receive, or the sink of a READ or ATOMIC). 0, -EFAULT as above,
+ * or -EMSGSIZE: the elements end before the data does. Nothing is written on error. */
+int vl_scatter(const struct vl_pd *pd, const struct ibv_sge *sges, uint32_t sge_count,
+	       struct vl_sge_cursor *cursor, uint32_t position, const uint8_t *data,
+	       uint32_t length);
+
+/* ---- Queue pairs ---------------------------------------------------------------------------- */
+
+/* A READ, ATOMIC, FLUSH or ATOMIC WRITE that the responder has executed, kept so that it can be
+ * answered, and answered again (IBTA 9.7.5.1.4, responder resources). */
+struct vl_responder_resource {
+	uint64_t address;     /* READ */
+	uint64_t original;    /* ATOMIC */
+	uint32_t rkey;
+	uint32_t length;
+	uint32_t first_psn, packet_count;
+	uint32_t send_psn;    /* next response packet */
+	uint32_t msn;         /* at its execution, for the AETH */
+	uint8_t operation;    /* enum vl_operation of the request */
+	bool is_pending;      /* has packets to send */
+	bool is_repeat;       /* answering a duplicate */
+};
+
+struct vl_requester {
+	struct vl_send_queue queue;
+	struct vl_sge_cursor cursor; /* in the request at queue.next */
+	uint32_t post_psn;     /* of the next posted request */
+	uint32_t post_ssn;
+	uint32_t send_psn;     /* of the next packet */
+	uint32_t unsent_psn;   /* first never sent: below it everything is a retransmission */
+	uint32_t unacked_psn;  /* oldest not acknowledged */
+	uint32_t limit_ssn;    /* LSN: credits granted (IBTA 9.7.7.2) */
+	uint32_t rnr_psn;      /* refused by RNR NAK */
+	uint64_t wait_until;   /* ns; RNR back-off */
+	uint64_t ack_deadline; /* ns; 0: none running */
+	uint64_t pace_time;    /* ns; the next paced packet goes no earlier */
+	uint32_t pace_fraction; /* of a nanosecond, 1/65536 */
+	uint32_t read_sink_psn; /* next READ response expected */
+	struct vl_sge_cursor sink; /* in the oldest READ */
+	uint16_t packets_since_ack_request;
+	uint8_t outstanding_reads;
+	uint8_t retries_left, rnr_retries_left;
+	bool unlimited_credits;
+	bool is_waiting_rnr;
+	bool is_waiting_credit;
+	bool has_rewound;      /* since the last progress: a further implied NAK is ignored */
+	bool is_probing;       /* the one packet beyond the credit is out */
+	bool is_draining;      /* SQD */
+	bool drained_reported;
+};
+
+struct vl_responder {
+	struct vl_receive_queue queue; /* without an SRQ */
+	struct vl_receive *receive;    /* taken for the message that is arriving; NULL: none */
+	struct vl_receive *held;       /* room for one taken from an SRQ */
+	struct vl_responder_resource *resources;
+	struct vl_sge_cursor cursor; /* in *receive */
+	uint64_t write_address;      /* WRITE in progress: where the next byte goes */
+	uint32_t write_rkey, write_remaining, write_length;
+	uint32_t message_length;     /* received of the SEND in progress */
+	uint32_t expected_psn;
+	uint32_t msn;
+	uint32_t nak_psn;
+	uint16_t resource_count;     /* max_dest_rd_atomic as granted */
+	uint16_t resource_head, resource_tail; /* run freely: the last resource_count are kept */
+	uint16_t resource_next;      /* first that may be pending */
+	uint8_t operation;           /* of the last packet of an unfinished message */
+	bool in_message;
+	bool ack_pending;
+	bool nak_pending;            /* nak_syndrome at nak_psn, after all pending responses */
+	bool sequence_nak_sent;      /* silent until the expected PSN comes */
+	bool rnr_nak_sent;
+	bool receive_refused;        /* a class C NAK was sent: the QP fails when it is out */
+	uint8_t nak_syndrome;
+};
+
+struct vl_qp {
+	struct vl_device *device;
+	struct vl_pd *pd;
+	struct vl_cq *send_cq, *recv_cq;
+	struct vl_srq *srq;
+	void *context;
+	struct vl_link link;        /* in the domain */
+	struct vl_link urgent_link, ready_link;
+	struct vl_timer pace_timer; /* pacing and RNR back-off: then ready */
+	struct vl_timer ack_timer;  /* local ACK timeout; re-armed late, see ack_deadline */
+
+	uint32_t qpn, remote_qpn;
+	uint32_t qkey;
+	uint16_t pkey;              /* value, not index */
+	uint16_t path_mtu;          /* bytes */
+	uint8_t path_mtu_shift;     /* log2 */
+	uint8_t type;               /* enum ibv_qp_type */
+	uint8_t state;              /* enum ibv_qp_state */
+	uint8_t priority;
+	uint8_t pkey_index;
+	uint8_t timeout, retry_count, rnr_retry, min_rnr_timer;
+	uint8_t max_rd_atomic, max_dest_rd_atomic;
+	uint8_t gid_index;
+	bool sq_sig_all, is_gsi, sqd_notify, communication_established;
+	bool cnp_pending;
+	unsigned int access;        /* qp_access_flags */
+
+	struct vl_path path;        /* connected services */
+	union ibv_gid remote_gid;
+	struct vl_requester requester;
+	struct vl_responder responder;
+	const struct vl_cc_parameters *cc; /* never NULL */
+	struct vl_cc_state cc_state;
+	struct vl_notification_point notification;
+	struct vl_counters counters;
+	struct ibv_ah_attr *ah_attr; /* as given, for vl_query_qp; with the work queues' memory */
+};
+
+/* 100,000 connected QPs, work queues included, are to fit in 1 GiB. */
+static_assert(sizeof(struct vl_qp) <= 1024, "a QP's context is at most 1 KiB");
+
+/* Both count on the QP and on the device. */
+#define VL_COUNT(qp, counter)                                                                      \
+	do {                                                                                       \
+		(qp)->counters.counter++;                                                          \
+		(qp)->device->counters.counter++;                                                  \
+	} while (0)
+#define VL_COUNT_ADD(qp, counter, amount)                                                          \
+	do {                                                                                       \
+		(qp)->counters.counter += (amount);                                                \
+		(qp)->device->counters.counter += (amount);                                        \
+	} while (0)
+
+/* The receive request for a message that begins: from the SRQ (then held by the QP, the limit
+ * event raised as due) or the QP's own queue. NULL: none posted. */
+struct vl_receive *vl_receive_take(struct vl_qp *qp);
+/* Completes the taken receive (own queue: its slot becomes free). */
+void vl_receive_complete(struct vl_qp *qp, const struct ibv_wc *wc, bool solicited);
+/* Receive requests posted and not taken. */
+uint32_t vl_receive_available(const struct vl_qp *qp);
+
+/* Completes the oldest send request: writes a completion if it is signalled or failed. */
+void vl_send_complete(struct vl_qp *qp, enum ibv_wc_status status);
+/* To ERR: everything outstanding completes with IBV_WC_WR_FLUSH_ERR, timers and queues stop.
+ * event: raised if not 0 (IBV_EVENT_QP_FATAL, _QP_REQ_ERR, _QP_ACCESS_ERR). */
+void vl_qp_fail(struct vl_qp *qp, enum ibv_event_type event);
+#define VL_NO_EVENT ((enum ibv_event_type)(-1))
+/* UC and UD requester errors: to SQE, the send queue alone is flushed. */
+void vl_qp_fail_send_queue(struct vl_qp *qp);
+/* Forgets all requester and responder state (RESET), and sets it up (RTR, RTS). */
+void vl_qp_reset(struct vl_qp *qp);
+/* SQD: called when the last outstanding request has completed. */
+void vl_qp_drained(struct vl_qp *qp);
+
+/* ---- engine.c ------------------------------------------------------------------------------- */
+
+/* The QP has a CNP, ACK or NAK to send. */
+void vl_engine_urgent(struct vl_qp *qp);
+/* The QP may have a request or a READ response to send: now, or when its pacing allows. */
+void vl_engine_ready(struct vl_qp *qp);
+/* Takes the QP out of every list and wheel. */
+void vl_engine_forget(struct vl_qp *qp);
+
+/* ---- Services: what engine.c calls ---------------------------------------------------------- */
+
+/* Requests posted: assigns PSNs (rc, uc, ud requester.c), called by post after the copy. */
+void vl_requester_posted(struct vl_qp *qp, struct vl_send *send);
+
+enum vl_send_result {
+	VL_SEND_NOTHING, /* nothing to send, or waiting for something that will call vl_engine_ready */
+	VL_SEND_PACKET,
+	VL_SEND_LATER,   /* not before requester.pace_time / wait_until; engine arms the timer */
+	VL_SEND_AGAIN,   /* something local was done (a completion, a rewind): ask once more */
+};
+
+void vl_rc_receive(struct vl_qp *qp, const struct vl_packet *packet, uint64_t now);
+enum vl_send_result vl_rc_urgent(struct vl_qp *qp, struct vl_outgoing *outgoing, uint64_t now);
+enum vl_send_result vl_rc_send(struct vl_qp *qp, struct vl_outgoing *outgoing, uint64_t now);
+void vl_rc_ack_timeout(struct vl_qp *qp, uint64_t now);
+/* Receives were posted: an unsolicited ACK with the new credits, if the peer ran out. */
+void vl_rc_receives_posted(struct vl_qp *qp);
+
+void vl_uc_receive(struct vl_qp *qp, const struct vl_packet *packet, uint64_t now);
+enum vl_send_result vl_uc_send(struct vl_qp *qp, struct vl_outgoing *outgoing, uint64_t now);
+void vl_ud_receive(struct vl_qp *qp, const struct vl_packet *packet, uint64_t now);
+enum vl_send_result vl_ud_send(struct vl_qp *qp, struct vl_outgoing *outgoing, uint64_t now);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* CRC-16 of InfiniBand links: the variant CRC of packets (IBTA 7.8.2) and the CRC of link
+ * packets (7.9.4). Polynomial 0x100b, reflected; low byte first on the wire. */
+#ifndef VERBLINE_WIRE_VCRC_H
+#define VERBLINE_WIRE_VCRC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Over LRH to ICRC for a VCRC, over the first four bytes for an LPCRC. */
+uint16_t vl_vcrc(const void *data, size_t length);
+
+#endif
