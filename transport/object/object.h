@@ -11,16 +11,13 @@
 
 #include <assert.h>
 
+#include "transport/list.h"
 #include "transport/random.h"
 #include "transport/timer_wheel.h"
 #include "transport/verbline.h"
 #include "transport/wire/path.h"
 
-/* ---- Lists and the 24-bit number space ------------------------------------------------- */
-
-struct vl_link {
-	struct vl_link *next, *previous; /* circular; both NULL while outside a list */
-};
+/* ---- The 24-bit number space --------------------------------------------------------------- */
 
 /* Numbers of 24 bits to pointers, three levels of 256: QPNs and key indices can be anywhere. */
 struct vl_table {
@@ -62,8 +59,10 @@ struct vl_device {
 	struct vl_counters counters;
 	uint64_t drops[VL_DROP_COUNT];
 
-	/* Scheduling (engine.c). A QP with something to send now is on urgent (CNPs, ACKs, NAKs:
-	 * never paced) or on ready (requests, READ responses) of its priority, or on both. */
+	/* Scheduling (engine.c). A QP with something to send now is on notifications (CNPs), on
+	 * urgent (ACKs, NAKs) or on ready (requests, READ responses) of its priority, or on several.
+	 * Only what is on ready is paced. */
+	struct vl_link notifications;
 	struct vl_link urgent[VL_PRIORITIES], ready[VL_PRIORITIES];
 	uint8_t urgent_mask, ready_mask; /* bit n: list n is not empty */
 	uint8_t paused_mask;
@@ -265,12 +264,12 @@ struct vl_requester {
 	uint32_t unsent_psn;   /* first never sent: below it everything is a retransmission */
 	uint32_t unacked_psn;  /* oldest not acknowledged */
 	uint32_t limit_ssn;    /* LSN: credits granted (IBTA 9.7.7.2) */
-	uint32_t rnr_psn;      /* refused by RNR NAK */
 	uint64_t wait_until;   /* ns; RNR back-off */
+	uint64_t wake_time;    /* ns; with VL_SEND_LATER */
 	uint64_t ack_deadline; /* ns; 0: none running */
-	uint64_t pace_time;    /* ns; the next paced packet goes no earlier */
-	uint32_t pace_fraction; /* of a nanosecond, 1/65536 */
-	uint32_t read_sink_psn; /* next READ response expected */
+	uint64_t pace_time;      /* ns; the next paced packet goes no earlier */
+	uint64_t pace_byte_time; /* that pace_time was computed with, see vl_cc_algorithm */
+	uint32_t pace_fraction;  /* of a nanosecond, in picoseconds << 16 */
 	struct vl_sge_cursor sink; /* in the oldest READ */
 	uint16_t packets_since_ack_request;
 	uint8_t outstanding_reads;
@@ -305,7 +304,10 @@ struct vl_responder {
 	bool nak_pending;            /* nak_syndrome at nak_psn, after all pending responses */
 	bool sequence_nak_sent;      /* silent until the expected PSN comes */
 	bool rnr_nak_sent;
-	bool receive_refused;        /* a class C NAK was sent: the QP fails when it is out */
+	bool is_refusing;            /* fatal: takes nothing more, and the QP fails once the
+					pending ACK or NAK is out */
+	uint8_t advertised_credits;  /* last AETH code sent */
+	int32_t failure;             /* enum ibv_event_type for vl_qp_fail, with is_refusing */
 	uint8_t nak_syndrome;
 };
 
@@ -316,7 +318,7 @@ struct vl_qp {
 	struct vl_srq *srq;
 	void *context;
 	struct vl_link link;        /* in the domain */
-	struct vl_link urgent_link, ready_link;
+	struct vl_link notification_link, urgent_link, ready_link;
 	struct vl_timer pace_timer; /* pacing and RNR back-off: then ready */
 	struct vl_timer ack_timer;  /* local ACK timeout; re-armed late, see ack_deadline */
 
@@ -333,7 +335,7 @@ struct vl_qp {
 	uint8_t max_rd_atomic, max_dest_rd_atomic;
 	uint8_t gid_index;
 	bool sq_sig_all, is_gsi, sqd_notify, communication_established;
-	bool cnp_pending;
+	bool response_turn; /* requests and READ responses take turns */
 	unsigned int access;        /* qp_access_flags */
 
 	struct vl_path path;        /* connected services */
@@ -385,7 +387,16 @@ void vl_qp_drained(struct vl_qp *qp);
 
 /* ---- engine.c ------------------------------------------------------------------------------- */
 
-/* The QP has a CNP, ACK or NAK to send. */
+/* What a timer in the wheel is for. */
+enum vl_timer_kind {
+	VL_TIMER_PACE, /* pacing or RNR back-off is over: the QP is ready */
+	VL_TIMER_ACK,  /* local ACK timeout, if ack_deadline has come */
+};
+
+/* A CE mark asks for a CNP to the QP's peer. engine.c calls it for every packet of a connected
+ * service. */
+void vl_engine_notify(struct vl_qp *qp);
+/* The QP has an ACK or NAK to send. */
 void vl_engine_urgent(struct vl_qp *qp);
 /* The QP may have a request or a READ response to send: now, or when its pacing allows. */
 void vl_engine_ready(struct vl_qp *qp);
@@ -400,7 +411,7 @@ void vl_requester_posted(struct vl_qp *qp, struct vl_send *send);
 enum vl_send_result {
 	VL_SEND_NOTHING, /* nothing to send, or waiting for something that will call vl_engine_ready */
 	VL_SEND_PACKET,
-	VL_SEND_LATER,   /* not before requester.pace_time / wait_until; engine arms the timer */
+	VL_SEND_LATER,   /* not before requester.wake_time; the engine arms the timer */
 	VL_SEND_AGAIN,   /* something local was done (a completion, a rewind): ask once more */
 };
 
