@@ -3,7 +3,8 @@
 
 /*
  * One executable is one CUnit suite: a table of named tests, and main calls run_suite. Arguments
- * select tests by name; none runs all. Exit status: 0 all passed, 1 not, 77 all skipped.
+ * select tests by name; none runs all. The last line printed is "SUITE: N passed, N failed", with
+ * ", N skipped" if there were any. Exit status: 0 all passed, 1 not, 77 all skipped.
  */
 #ifndef VERBLINE_TESTS_SUITE_H
 #define VERBLINE_TESTS_SUITE_H
@@ -15,9 +16,12 @@ struct test {
 	void (*function)(void);
 };
 
+/* Said by a test that cannot run on this machine, before it returns: it counts as skipped. */
+void skip_test(const char *reason);
+
 int run_suite(const char *suite, const struct test *tests, unsigned int count, int argc,
 	      char **argv);
-#define RUN_SUITE(suite, tests, argc, argv)                                                        \
+#define RUN_SUITE(suite, tests, argc, argv) \
 	run_suite(suite, tests, sizeof(tests) / sizeof((tests)[0]), argc, argv)
 
 #endif
