@@ -17,9 +17,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define LARGEST_INPUT	     (1u << 20)
+#define LARGEST_INPUT        (1u << 20)
 #define MUTATIONS_PER_INPUT  64
-#define RANDOM_INPUTS	     2000
+#define RANDOM_INPUTS        2000
 #define LARGEST_RANDOM_INPUT 512
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

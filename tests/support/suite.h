@@ -21,7 +21,7 @@ void skip_test(const char *reason);
 
 int run_suite(const char *suite, const struct test *tests, unsigned int count, int argc,
 	      char **argv);
-#define RUN_SUITE(suite, tests, argc, argv) \
+#define RUN_SUITE(suite, tests, argc, argv)                                                        \
 	run_suite(suite, tests, sizeof(tests) / sizeof((tests)[0]), argc, argv)
 
 #endif
