@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/*
+ * An endpoint: a transport device behind a NIC. It turns frames into packets and back, obeys and
+ * sends PFC, and runs the application that posts and polls. Functions of the time; no clock: the
+ * virtual-time network and the live worker call the same ones.
+ *
+ * A caller's loop: hand in frames with vl_endpoint_receive, let the application act with
+ * vl_endpoint_poll, ask for frames with vl_endpoint_transmit while the line is free, and come back
+ * at vl_endpoint_next_deadline or with the next frame.
+ */
+#ifndef VERBLINE_DATAPLANE_ENDPOINT_H
+#define VERBLINE_DATAPLANE_ENDPOINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/frame.h"
+#include "dataplane/pfc.h"
+#include "transport/verbline.h"
+
+struct vl_endpoint;
+
+/* What runs on an endpoint: posts work, polls completions. One application an endpoint; it serves
+ * all flows there. */
+struct vl_application {
+	/* Called after frames were received or sent and at the application's deadline. */
+	void (*poll)(void *context, struct vl_endpoint *endpoint, uint64_t now);
+	/* When it wants to be called without any of these; UINT64_MAX: not. NULL: never. */
+	uint64_t (*next_deadline)(void *context);
+	void *context;
+};
+
+struct vl_endpoint_config {
+	const char *name;		/* for people; copied; may be NULL */
+	struct vl_device_config device; /* allocator.allocate NULL: the heap; link_rate 0: rate */
+	uint64_t rate;			/* bit/s of the line: length of pause quanta; 0: 100 Gb/s */
+	uint64_t pfc_response_delay;	/* ns */
+	uint16_t pause_quanta;		/* of its own PFC frames; 0: 65535 */
+};
+
+#define VL_ENDPOINT_COUNTERS(X)                                                \
+	X(rx_frames, "frames", "received, MAC control included")               \
+	X(rx_bytes, "bytes", "of rx_frames, without FCS")                      \
+	X(tx_frames, "frames", "sent, MAC control included")                   \
+	X(tx_bytes, "bytes", "of tx_frames, without FCS")                      \
+	X(pfc_rx, "frames", "PFC frames received")                             \
+	X(pfc_tx, "frames", "PFC frames sent")                                 \
+	X(mac_control_ignored, "frames", "MAC control frames that are no PFC") \
+	X(tx_oversize, "frames", "not sent, as the frame had no room for the packet")
+
+struct vl_endpoint_counters {
+#define VL_ENDPOINT_COUNTER_FIELD(name, unit, meaning) uint64_t name;
+	VL_ENDPOINT_COUNTERS(VL_ENDPOINT_COUNTER_FIELD)
+#undef VL_ENDPOINT_COUNTER_FIELD
+};
+
+struct vl_endpoint {
+	char name[32];
+	struct vl_device *device; /* owned */
+	struct vl_application application;
+	struct vl_pfc_receiver pause;
+	struct vl_pfc_sender pfc;
+	struct vl_endpoint_counters counters;
+	uint8_t mac[6];
+};
+
+/* Opens the device. NULL with *error as vl_open_device, or -EINVAL: the rate is out of range. */
+struct vl_endpoint *vl_endpoint_create(const struct vl_endpoint_config *config, int *error);
+void vl_endpoint_destroy(struct vl_endpoint *endpoint);
+void vl_endpoint_set_application(struct vl_endpoint *endpoint,
+				 const struct vl_application *application);
+
+/* Takes one frame; it stays the caller's. Obeys PFC, else parses, checks the ICRC and hands the
+ * packet to the device. */
+void vl_endpoint_receive(struct vl_endpoint *endpoint, const struct vl_frame *frame, uint64_t now);
+/* Runs the application. */
+static inline void vl_endpoint_poll(struct vl_endpoint *endpoint, uint64_t now)
+{
+	if (endpoint->application.poll)
+		endpoint->application.poll(endpoint->application.context, endpoint, now);
+}
+/* Fills the next frame (data, length, priority): PFC first, then what the device sends. False:
+ * nothing may be sent now. */
+bool vl_endpoint_transmit(struct vl_endpoint *endpoint, uint64_t now, struct vl_frame *frame);
+/* When vl_endpoint_poll or vl_endpoint_transmit could next do something; 0: now; UINT64_MAX:
+ * not before a frame comes. May be early, never late. */
+uint64_t vl_endpoint_next_deadline(const struct vl_endpoint *endpoint);
+/* Asks the neighbour to pause (or resume) a priority, as a congested or a faulty NIC would. */
+void vl_endpoint_pause_peer(struct vl_endpoint *endpoint, uint8_t priority, bool pause);
+
+#endif

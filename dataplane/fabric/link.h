@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/*
+ * One direction of a full-duplex Ethernet link: a line that is busy while a frame is clocked out,
+ * a propagation delay, and impairments. Frames in flight stand in order of arrival. No clock: the
+ * caller says what time it is, asks when the line is free, puts a frame on it, and takes out what
+ * has arrived. A frame has arrived when its last bit has (store and forward).
+ */
+#ifndef VERBLINE_FABRIC_LINK_H
+#define VERBLINE_FABRIC_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/fabric/rate.h"
+#include "dataplane/frame.h"
+#include "transport/random.h"
+
+/* Preamble and start delimiter 8, gap 12, FCS 4: what a frame costs beyond its bytes. */
+#define VL_ETHERNET_OVERHEAD 24u
+/* Shortest frame without FCS; shorter ones are padded on the line. */
+#define VL_ETHERNET_MIN_LENGTH 60u
+
+enum vl_link_action {
+	VL_LINK_PASS,
+	VL_LINK_DROP,
+	VL_LINK_DUPLICATE,
+	VL_LINK_REORDER,
+	VL_LINK_CORRUPT,
+	VL_LINK_MARK,
+};
+
+/*
+ * What happens to frames on the link. Probabilities are 0 to 1 and drawn independently for each
+ * frame, in the order of the fields. MAC control frames are exempt.
+ */
+struct vl_impairments {
+	double loss;
+	double duplicate;
+	double reorder;		 /* the frame is overtaken by reorder_frames that follow it */
+	double corrupt;		 /* one bit, anywhere in the frame, is flipped */
+	double mark;		 /* ECN-capable frames become CE */
+	uint32_t reorder_frames; /* 0: 1 */
+	uint64_t reorder_hold;	 /* ns; the longest wait for those frames; 0: 100 us */
+	uint64_t jitter;	 /* ns; each frame is delayed by 0 to jitter more, uniformly */
+	/* Exact choices: bit n % 64 drops the n-th frame (from 0); ordinals are ascending. */
+	uint64_t drop_mask;
+	const uint64_t *drop_ordinals;
+	uint32_t drop_count;
+	/* Decides about each frame before anything else does; NULL: nobody. */
+	enum vl_link_action (*decide)(void *context, const struct vl_frame *frame,
+				      uint64_t ordinal);
+	void *decide_context;
+};
+
+struct vl_link_config {
+	uint64_t rate;	      /* bit/s, VL_RATE_MIN to VL_RATE_MAX */
+	uint64_t propagation; /* ns */
+	uint32_t mtu;	      /* largest frame without FCS, bytes; 0: 9216 */
+	/* How late a caller may come to a free line, ns, and its frame still follow the one before
+	 * without a gap. 0 in virtual time; a poll loop's period live. */
+	uint64_t slack;
+	uint64_t seed; /* of the impairments */
+	struct vl_impairments impairments;
+};
+
+#define VL_LINK_COUNTERS(X)                                                    \
+	X(frames_tx, "frames", "put on the line")                              \
+	X(bytes_tx, "bytes", "of frames_tx, without preamble, gap and FCS")    \
+	X(frames_rx, "frames", "arrived at the far end")                       \
+	X(bytes_rx, "bytes", "of frames_rx")                                   \
+	X(dropped_loss, "frames", "lost at random")                            \
+	X(dropped_chosen, "frames", "lost by an exact choice")                 \
+	X(dropped_mtu, "frames", "longer than the MTU")                        \
+	X(duplicated, "frames", "sent twice")                                  \
+	X(not_duplicated, "frames", "to be sent twice, but no frame was free") \
+	X(reordered, "frames", "held back")                                    \
+	X(corrupted, "frames", "with a flipped bit")                           \
+	X(marked, "frames", "set to ECN CE")
+
+struct vl_link_counters {
+#define VL_LINK_COUNTER_FIELD(name, unit, meaning) uint64_t name;
+	VL_LINK_COUNTERS(VL_LINK_COUNTER_FIELD)
+#undef VL_LINK_COUNTER_FIELD
+};
+
+struct vl_fabric_link {
+	struct vl_link_config config;
+	struct vl_rate rate;
+	uint64_t busy_until;	      /* ns, rounded down */
+	uint64_t busy_remainder;      /* 1 ns / rate */
+	struct vl_frame *head, *tail; /* in flight, frame->time ascending */
+	uint32_t in_flight;
+	uint32_t held; /* of these, waiting to be overtaken */
+	bool impaired;
+	uint32_t next_drop; /* in drop_ordinals */
+	uint64_t ordinal;   /* of the next frame */
+	struct vl_random random;
+	struct vl_link_counters counters;
+};
+
+/* -EINVAL: rate, a probability or the mtu (60 to 65535) out of range. */
+int vl_fabric_link_init(struct vl_fabric_link *link, const struct vl_link_config *config);
+/* New impairments from the next frame on; -EINVAL as above. */
+int vl_fabric_link_impair(struct vl_fabric_link *link, const struct vl_impairments *impairments);
+/* Gives the frames in flight back to their pools. */
+void vl_fabric_link_clear(struct vl_fabric_link *link);
+
+/* The earliest whole nanosecond at which the line is free; in the past: it is free now. */
+static inline uint64_t vl_fabric_link_free_at(const struct vl_fabric_link *link)
+{
+	return link->busy_until + (link->busy_remainder != 0);
+}
+
+static inline bool vl_fabric_link_is_free(const struct vl_fabric_link *link, uint64_t now)
+{
+	return vl_fabric_link_free_at(link) <= now;
+}
+
+/* Puts a frame on the line, which is to be free (else it follows the one before). The link holds
+ * the frame from here on. */
+void vl_fabric_link_send(struct vl_fabric_link *link, struct vl_frame *frame, uint64_t now);
+
+/* When the next frame arrives; UINT64_MAX: none in flight. Sending may bring it forward. */
+static inline uint64_t vl_fabric_link_next_arrival(const struct vl_fabric_link *link)
+{
+	return link->head ? link->head->time : UINT64_MAX;
+}
+
+/* The next frame that has arrived by now, which is the caller's then; NULL: none. */
+struct vl_frame *vl_fabric_link_receive(struct vl_fabric_link *link, uint64_t now);
+
+#endif

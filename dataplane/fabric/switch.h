@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/*
+ * A shared-buffer output-queued Ethernet switch: eight queues a port, ECN marking by RED, priority
+ * flow control from per-ingress accounting, strict and round-robin service. It forwards by
+ * destination MAC. Functions of the time; no clock. Lines are not its business: the caller hands
+ * in what arrives and asks for the next frame when a port's line is free.
+ */
+#ifndef VERBLINE_FABRIC_SWITCH_H
+#define VERBLINE_FABRIC_SWITCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/fabric/queue.h"
+#include "dataplane/fabric/red.h"
+#include "dataplane/frame.h"
+#include "dataplane/pfc.h"
+#include "transport/random.h"
+
+#define VL_SWITCH_PRIORITIES 8
+#define VL_SWITCH_MAX_PORTS  4096u
+
+/* Where a frame's priority is read. */
+enum vl_switch_trust {
+	VL_TRUST_DSCP, /* by dscp_to_priority; not IP: default_priority */
+	VL_TRUST_PCP,  /* of the VLAN tag; untagged: default_priority */
+};
+
+struct vl_switch_queue_config {
+	uint64_t limit; /* bytes of one egress queue; 0: the whole buffer */
+	struct vl_red_config red;
+	/* Lossless: pause the sender of an ingress port when xoff bytes of it are in the buffer,
+	 * let it go on at xon; what still comes may take headroom bytes more. Then limit does not
+	 * count. */
+	bool lossless;
+	uint64_t xoff, xon, headroom;
+	uint32_t weight; /* of the round robin, 1..255; 0: 1 */
+};
+
+struct vl_switch_config {
+	uint32_t ports;	 /* 1..VL_SWITCH_MAX_PORTS */
+	uint64_t buffer; /* bytes, shared by all ports; headroom comes out of it */
+	enum vl_switch_trust trust;
+	uint8_t default_priority;
+	bool default_map; /* dscp_to_priority is not given: priority = DSCP >> 3 */
+	uint8_t dscp_to_priority[64];
+	uint8_t strict; /* bit n: priority n is served before all that are not strict, highest first
+			 */
+	uint16_t pause_quanta;	     /* of PFC frames; 0: 65535 */
+	uint64_t pfc_response_delay; /* ns, on received PFC frames */
+	uint8_t mac[6];		     /* of port 0; port n has n added */
+	uint64_t seed;		     /* of the marking */
+	struct vl_switch_queue_config queues[VL_SWITCH_PRIORITIES]; /* the same at every port */
+};
+
+#define VL_SWITCH_PORT_COUNTERS(X)                                                     \
+	X(rx_frames, "frames", "received, MAC control included")                       \
+	X(rx_bytes, "bytes", "of rx_frames, without FCS")                              \
+	X(tx_frames, "frames", "sent, MAC control included")                           \
+	X(tx_bytes, "bytes", "of tx_frames, without FCS")                              \
+	X(pfc_rx, "frames", "PFC frames received")                                     \
+	X(pfc_tx, "frames", "PFC frames sent")                                         \
+	X(mac_control_ignored, "frames", "MAC control frames that are no PFC")         \
+	X(drop_no_route, "frames", "received with a destination MAC that no port has") \
+	X(drop_malformed, "frames", "received shorter than an Ethernet header")        \
+	X(drop_no_frame, "events", "PFC frames not sent as no frame was free")
+
+/* Of a queue; dropped frames count at the port that they were to leave by. */
+#define VL_SWITCH_QUEUE_COUNTERS(X)                                         \
+	X(tx_frames, "frames", "sent")                                      \
+	X(tx_bytes, "bytes", "of tx_frames, without FCS")                   \
+	X(ecn_marked, "frames", "set to ECN CE")                            \
+	X(drop_red, "frames", "not ECN-capable when RED would have marked") \
+	X(drop_queue_full, "frames", "beyond the queue's limit")            \
+	X(drop_buffer_full, "frames", "beyond the shared buffer")           \
+	X(drop_headroom, "frames", "lossless, but beyond the headroom of their ingress")
+
+struct vl_switch_port_counters {
+#define VL_SWITCH_FIELD(name, unit, meaning) uint64_t name;
+	VL_SWITCH_PORT_COUNTERS(VL_SWITCH_FIELD)
+};
+
+struct vl_switch_queue_counters {
+	VL_SWITCH_QUEUE_COUNTERS(VL_SWITCH_FIELD)
+#undef VL_SWITCH_FIELD
+};
+
+struct vl_switch_port {
+	struct vl_frame_queue queues[VL_SWITCH_PRIORITIES]; /* to leave by this port */
+	struct vl_switch_queue_counters queue_counters[VL_SWITCH_PRIORITIES];
+	uint64_t ingress_bytes[VL_SWITCH_PRIORITIES]; /* in the buffer that came in by this port */
+	uint64_t ingress_watermark[VL_SWITCH_PRIORITIES];
+	int64_t deficit[VL_SWITCH_PRIORITIES]; /* bytes, of the round robin */
+	struct vl_pfc_receiver pause;	       /* of this port's sending */
+	struct vl_pfc_sender pfc;	       /* to who sends to this port */
+	struct vl_switch_port_counters counters;
+	uint8_t occupied; /* bit n: queue n is not empty */
+	uint8_t turn;	  /* of the round robin */
+};
+
+struct vl_switch_route {
+	uint64_t mac; /* 48 bits; UINT64_MAX: free */
+	uint32_t port;
+};
+
+struct vl_switch {
+	struct vl_switch_config config;
+	struct vl_red red[VL_SWITCH_PRIORITIES];
+	struct vl_random random;
+	struct vl_frame_pool *pool; /* for its PFC frames */
+	uint64_t buffer_bytes, buffer_watermark;
+	uint8_t lossless;		/* bit n */
+	struct vl_switch_route *routes; /* open addressing */
+	uint32_t route_mask, route_count;
+	struct vl_switch_port *ports;
+};
+
+/* Reasons for refusal, as text for people; NULL: the configuration is fine. */
+const char *vl_switch_config_error(const struct vl_switch_config *config);
+/* NULL with *error -EINVAL (see vl_switch_config_error) or -ENOMEM. */
+struct vl_switch *vl_switch_create(const struct vl_switch_config *config,
+				   struct vl_frame_pool *pool, int *error);
+/* Gives the frames in it back to their pools. */
+void vl_switch_destroy(struct vl_switch *sw);
+/* The rate of a port's line: the length of pause quanta. To be called before frames come. */
+void vl_switch_set_port_rate(struct vl_switch *sw, uint32_t port, uint64_t bits_per_second);
+/* Frames to mac leave by port. Replaces an earlier route. -EINVAL: no such port; -ENOMEM. */
+int vl_switch_add_route(struct vl_switch *sw, const uint8_t mac[6], uint32_t port);
+
+/* What a received frame asks the caller to do. */
+struct vl_switch_result {
+	uint32_t egress; /* port that has more to send now; UINT32_MAX: none */
+	bool pfc_due;	 /* the port that received has a PFC frame to send */
+};
+
+/* Takes a frame that has arrived at a port. */
+struct vl_switch_result vl_switch_receive(struct vl_switch *sw, uint32_t port,
+					  struct vl_frame *frame, uint64_t now);
+/*
+ * The next frame to leave by port, which is the caller's then; NULL: none may leave now. Frames
+ * leaving can make PFC frames (XON) due at other ports: *pfc_port is such a port, or UINT32_MAX.
+ */
+struct vl_frame *vl_switch_transmit(struct vl_switch *sw, uint32_t port, uint64_t now,
+				    uint32_t *pfc_port);
+/* When vl_switch_transmit could next give a frame at this port without anything being received
+ * or sent elsewhere: now, the end of a pause, the refresh of one; UINT64_MAX: never. */
+uint64_t vl_switch_next_deadline(const struct vl_switch *sw, uint32_t port, uint64_t now);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/*
+ * A frame on its way through the fabric: bytes from the Ethernet header to the ICRC, without
+ * preamble and FCS. In virtual time frames come from a memory pool; live, the structure lies in
+ * the private area of the mbuf whose data it points to. A frame has one holder at a time: who
+ * takes it either passes it on or gives it back with vl_frame_free.
+ */
+#ifndef VERBLINE_DATAPLANE_FRAME_H
+#define VERBLINE_DATAPLANE_FRAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct vl_frame_pool;
+
+struct vl_frame {
+	uint8_t *data;
+	struct vl_frame *next;	    /* in the holder's list */
+	struct vl_frame_pool *pool; /* where it goes back to */
+	void *owner;		    /* live: the mbuf; else NULL */
+	uint64_t time;	    /* ns, the holder's: arrival at the end of a link, entry to a queue */
+	uint32_t length;    /* bytes */
+	uint32_t capacity;  /* bytes that data has room for */
+	uint32_t countdown; /* the link's: frames that are still to overtake this one */
+	uint16_t ingress_port; /* the switch's: where it came in */
+	uint8_t priority;      /* 0..7: the sender's service level, then the switch's class */
+};
+
+/* Frames that one thread gets and puts. */
+struct vl_frame_pool {
+	/* NULL: none left. length is 0, data has capacity bytes. */
+	struct vl_frame *(*get)(struct vl_frame_pool *pool);
+	void (*put)(struct vl_frame_pool *pool, struct vl_frame *frame);
+};
+
+static inline struct vl_frame *vl_frame_get(struct vl_frame_pool *pool)
+{
+	return pool->get(pool);
+}
+
+static inline void vl_frame_free(struct vl_frame *frame)
+{
+	frame->pool->put(frame->pool, frame);
+}
+
+/* A pool in ordinary memory that grows by slabs up to a limit. The frame given back last is
+ * given out first, as it is the one most likely in the cache. */
+struct vl_memory_frame_pool {
+	struct vl_frame_pool pool; /* must be first */
+	struct vl_frame *free;
+	void *slabs;
+	uint32_t capacity; /* of each frame, bytes */
+	uint32_t total;	   /* frames made so far */
+	uint32_t limit;	   /* most frames ever */
+	uint32_t in_use;
+	uint64_t failures; /* gets that found none */
+};
+
+/* capacity 0: VL_FRAME_DEFAULT_CAPACITY; limit 0: no limit but memory. */
+#define VL_FRAME_DEFAULT_CAPACITY 4288u
+void vl_memory_frame_pool_init(struct vl_memory_frame_pool *pool, uint32_t capacity,
+			       uint32_t limit);
+/* All frames become invalid, those in use too. */
+void vl_memory_frame_pool_release(struct vl_memory_frame_pool *pool);
+
+#endif
