@@ -33,21 +33,21 @@ struct vl_application {
 };
 
 struct vl_endpoint_config {
-	const char *name;		/* for people; copied; may be NULL */
+	const char *name;               /* for people; copied; may be NULL */
 	struct vl_device_config device; /* allocator.allocate NULL: the heap; link_rate 0: rate */
-	uint64_t rate;			/* bit/s of the line: length of pause quanta; 0: 100 Gb/s */
-	uint64_t pfc_response_delay;	/* ns */
-	uint16_t pause_quanta;		/* of its own PFC frames; 0: 65535 */
+	uint64_t rate;                  /* bit/s of the line: length of pause quanta; 0: 100 Gb/s */
+	uint64_t pfc_response_delay;    /* ns */
+	uint16_t pause_quanta;          /* of its own PFC frames; 0: 65535 */
 };
 
-#define VL_ENDPOINT_COUNTERS(X)                                                \
-	X(rx_frames, "frames", "received, MAC control included")               \
-	X(rx_bytes, "bytes", "of rx_frames, without FCS")                      \
-	X(tx_frames, "frames", "sent, MAC control included")                   \
-	X(tx_bytes, "bytes", "of tx_frames, without FCS")                      \
-	X(pfc_rx, "frames", "PFC frames received")                             \
-	X(pfc_tx, "frames", "PFC frames sent")                                 \
-	X(mac_control_ignored, "frames", "MAC control frames that are no PFC") \
+#define VL_ENDPOINT_COUNTERS(X)                                                                    \
+	X(rx_frames, "frames", "received, MAC control included")                                   \
+	X(rx_bytes, "bytes", "of rx_frames, without FCS")                                          \
+	X(tx_frames, "frames", "sent, MAC control included")                                       \
+	X(tx_bytes, "bytes", "of tx_frames, without FCS")                                          \
+	X(pfc_rx, "frames", "PFC frames received")                                                 \
+	X(pfc_tx, "frames", "PFC frames sent")                                                     \
+	X(mac_control_ignored, "frames", "MAC control frames that are no PFC")                     \
 	X(tx_oversize, "frames", "not sent, as the frame had no room for the packet")
 
 struct vl_endpoint_counters {

@@ -17,10 +17,10 @@ struct vl_frame_pool;
 
 struct vl_frame {
 	uint8_t *data;
-	struct vl_frame *next;	    /* in the holder's list */
+	struct vl_frame *next;      /* in the holder's list */
 	struct vl_frame_pool *pool; /* where it goes back to */
-	void *owner;		    /* live: the mbuf; else NULL */
-	uint64_t time;	    /* ns, the holder's: arrival at the end of a link, entry to a queue */
+	void *owner;                /* live: the mbuf; else NULL */
+	uint64_t time;      /* ns, the holder's: arrival at the end of a link, entry to a queue */
 	uint32_t length;    /* bytes */
 	uint32_t capacity;  /* bytes that data has room for */
 	uint32_t countdown; /* the link's: frames that are still to overtake this one */
@@ -52,8 +52,8 @@ struct vl_memory_frame_pool {
 	struct vl_frame *free;
 	void *slabs;
 	uint32_t capacity; /* of each frame, bytes */
-	uint32_t total;	   /* frames made so far */
-	uint32_t limit;	   /* most frames ever */
+	uint32_t total;    /* frames made so far */
+	uint32_t limit;    /* most frames ever */
 	uint32_t in_use;
 	uint64_t failures; /* gets that found none */
 };

@@ -26,7 +26,7 @@ struct vl_node;
 struct vl_network_config {
 	uint32_t frame_capacity; /* bytes; 0: VL_FRAME_DEFAULT_CAPACITY, enough for a path MTU of
 				    4096 */
-	uint32_t frame_limit;	 /* most frames at a time; 0: no limit */
+	uint32_t frame_limit;    /* most frames at a time; 0: no limit */
 };
 
 /* config may be NULL. NULL: no memory. */

@@ -19,13 +19,13 @@
 
 /* What a PFC frame says. */
 struct vl_pfc {
-	uint8_t enabled;		    /* bit n: quanta[n] is meant */
+	uint8_t enabled;                    /* bit n: quanta[n] is meant */
 	uint16_t quanta[VL_PFC_PRIORITIES]; /* of 512 bit times; 0: go on sending (XON) */
 };
 
 enum vl_mac_control {
-	VL_MAC_CONTROL_NONE,	/* not a MAC control frame */
-	VL_MAC_CONTROL_PFC,	/* *pfc is filled */
+	VL_MAC_CONTROL_NONE,    /* not a MAC control frame */
+	VL_MAC_CONTROL_PFC,     /* *pfc is filled */
 	VL_MAC_CONTROL_IGNORED, /* another opcode (802.3x PAUSE, ...), or cut short */
 };
 
@@ -45,18 +45,18 @@ static inline bool vl_is_mac_control(const uint8_t *frame, uint32_t length)
 #define VL_PFC_PENDING 8
 
 struct vl_pfc_receiver {
-	struct vl_rate rate;		   /* of the line: the length of a quantum */
-	uint64_t response_delay;	   /* ns between reception and obedience */
+	struct vl_rate rate;               /* of the line: the length of a quantum */
+	uint64_t response_delay;           /* ns between reception and obedience */
 	uint64_t until[VL_PFC_PRIORITIES]; /* ns; paused before this time */
-	uint64_t next_change;		   /* ns; UINT64_MAX: nothing ahead */
-	uint8_t paused;			   /* bit n: priority n, as of the last update */
+	uint64_t next_change;              /* ns; UINT64_MAX: nothing ahead */
+	uint8_t paused;                    /* bit n: priority n, as of the last update */
 	uint8_t pending_head, pending_count;
 	struct {
 		uint64_t time;
 		struct vl_pfc pfc;
 	} pending[VL_PFC_PENDING];
-	uint64_t frames[VL_PFC_PRIORITIES];	 /* received, with a time */
-	uint64_t resumes[VL_PFC_PRIORITIES];	 /* received, with time 0 */
+	uint64_t frames[VL_PFC_PRIORITIES];      /* received, with a time */
+	uint64_t resumes[VL_PFC_PRIORITIES];     /* received, with time 0 */
 	uint64_t paused_time[VL_PFC_PRIORITIES]; /* ns, up to the last change */
 	uint64_t paused_since[VL_PFC_PRIORITIES];
 };
@@ -70,11 +70,11 @@ bool vl_pfc_receiver_update(struct vl_pfc_receiver *receiver, uint64_t now);
 /* ---- Asking ---------------------------------------------------------------------------- */
 
 struct vl_pfc_sender {
-	uint8_t wanted;		   /* bit n: priority n shall be paused */
-	uint8_t changed;	   /* bit n: the peer does not know yet */
-	uint16_t quanta;	   /* of each pause */
+	uint8_t wanted;            /* bit n: priority n shall be paused */
+	uint8_t changed;           /* bit n: the peer does not know yet */
+	uint16_t quanta;           /* of each pause */
 	uint64_t refresh_interval; /* ns; half a pause, so that none ends by itself */
-	uint64_t refresh_at;	   /* ns; UINT64_MAX: no pause to hold up */
+	uint64_t refresh_at;       /* ns; UINT64_MAX: no pause to hold up */
 	uint8_t mac[6];
 	uint64_t frames[VL_PFC_PRIORITIES];  /* sent, with a time */
 	uint64_t resumes[VL_PFC_PRIORITIES]; /* sent, with time 0 */

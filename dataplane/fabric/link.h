@@ -38,12 +38,12 @@ enum vl_link_action {
 struct vl_impairments {
 	double loss;
 	double duplicate;
-	double reorder;		 /* the frame is overtaken by reorder_frames that follow it */
-	double corrupt;		 /* one bit, anywhere in the frame, is flipped */
-	double mark;		 /* ECN-capable frames become CE */
+	double reorder;          /* the frame is overtaken by reorder_frames that follow it */
+	double corrupt;          /* one bit, anywhere in the frame, is flipped */
+	double mark;             /* ECN-capable frames become CE */
 	uint32_t reorder_frames; /* 0: 1 */
-	uint64_t reorder_hold;	 /* ns; the longest wait for those frames; 0: 100 us */
-	uint64_t jitter;	 /* ns; each frame is delayed by 0 to jitter more, uniformly */
+	uint64_t reorder_hold;   /* ns; the longest wait for those frames; 0: 100 us */
+	uint64_t jitter;         /* ns; each frame is delayed by 0 to jitter more, uniformly */
 	/* Exact choices: bit n % 64 drops the n-th frame (from 0); ordinals are ascending. */
 	uint64_t drop_mask;
 	const uint64_t *drop_ordinals;
@@ -55,9 +55,9 @@ struct vl_impairments {
 };
 
 struct vl_link_config {
-	uint64_t rate;	      /* bit/s, VL_RATE_MIN to VL_RATE_MAX */
+	uint64_t rate;        /* bit/s, VL_RATE_MIN to VL_RATE_MAX */
 	uint64_t propagation; /* ns */
-	uint32_t mtu;	      /* largest frame without FCS, bytes; 0: 9216 */
+	uint32_t mtu;         /* largest frame without FCS, bytes; 0: 9216 */
 	/* How late a caller may come to a free line, ns, and its frame still follow the one before
 	 * without a gap. 0 in virtual time; a poll loop's period live. */
 	uint64_t slack;
@@ -65,18 +65,18 @@ struct vl_link_config {
 	struct vl_impairments impairments;
 };
 
-#define VL_LINK_COUNTERS(X)                                                    \
-	X(frames_tx, "frames", "put on the line")                              \
-	X(bytes_tx, "bytes", "of frames_tx, without preamble, gap and FCS")    \
-	X(frames_rx, "frames", "arrived at the far end")                       \
-	X(bytes_rx, "bytes", "of frames_rx")                                   \
-	X(dropped_loss, "frames", "lost at random")                            \
-	X(dropped_chosen, "frames", "lost by an exact choice")                 \
-	X(dropped_mtu, "frames", "longer than the MTU")                        \
-	X(duplicated, "frames", "sent twice")                                  \
-	X(not_duplicated, "frames", "to be sent twice, but no frame was free") \
-	X(reordered, "frames", "held back")                                    \
-	X(corrupted, "frames", "with a flipped bit")                           \
+#define VL_LINK_COUNTERS(X)                                                                        \
+	X(frames_tx, "frames", "put on the line")                                                  \
+	X(bytes_tx, "bytes", "of frames_tx, without preamble, gap and FCS")                        \
+	X(frames_rx, "frames", "arrived at the far end")                                           \
+	X(bytes_rx, "bytes", "of frames_rx")                                                       \
+	X(dropped_loss, "frames", "lost at random")                                                \
+	X(dropped_chosen, "frames", "lost by an exact choice")                                     \
+	X(dropped_mtu, "frames", "longer than the MTU")                                            \
+	X(duplicated, "frames", "sent twice")                                                      \
+	X(not_duplicated, "frames", "to be sent twice, but no frame was free")                     \
+	X(reordered, "frames", "held back")                                                        \
+	X(corrupted, "frames", "with a flipped bit")                                               \
 	X(marked, "frames", "set to ECN CE")
 
 struct vl_link_counters {
@@ -88,7 +88,7 @@ struct vl_link_counters {
 struct vl_fabric_link {
 	struct vl_link_config config;
 	struct vl_rate rate;
-	uint64_t busy_until;	      /* ns, rounded down */
+	uint64_t busy_until;          /* ns, rounded down */
 	uint64_t busy_remainder;      /* 1 ns / rate */
 	struct vl_frame *head, *tail; /* in flight, frame->time ascending */
 	uint32_t in_flight;

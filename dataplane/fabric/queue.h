@@ -17,9 +17,9 @@
 struct vl_frame_queue {
 	struct vl_frame *head, *tail;
 	uint64_t bytes;
-	uint64_t limit;		/* bytes; a frame that would exceed it is refused */
-	uint64_t watermark;	/* largest bytes since the last vl_frame_queue_reset_watermark */
-	uint64_t changed;	/* ns, of the last change of bytes */
+	uint64_t limit;         /* bytes; a frame that would exceed it is refused */
+	uint64_t watermark;     /* largest bytes since the last vl_frame_queue_reset_watermark */
+	uint64_t changed;       /* ns, of the last change of bytes */
 	unsigned __int128 area; /* bytes * ns up to changed */
 	uint32_t frames;
 };

@@ -24,7 +24,7 @@ enum vl_red_point {
 struct vl_red_config {
 	enum vl_red_point point;
 	uint64_t kmin, kmax; /* bytes, kmin <= kmax */
-	double pmax;	     /* 0..1 */
+	double pmax;         /* 0..1 */
 };
 
 struct vl_red {

@@ -40,7 +40,7 @@ struct vl_switch_queue_config {
 };
 
 struct vl_switch_config {
-	uint32_t ports;	 /* 1..VL_SWITCH_MAX_PORTS */
+	uint32_t ports;  /* 1..VL_SWITCH_MAX_PORTS */
 	uint64_t buffer; /* bytes, shared by all ports; headroom comes out of it */
 	enum vl_switch_trust trust;
 	uint8_t default_priority;
@@ -48,33 +48,33 @@ struct vl_switch_config {
 	uint8_t dscp_to_priority[64];
 	uint8_t strict; /* bit n: priority n is served before all that are not strict, highest first
 			 */
-	uint16_t pause_quanta;	     /* of PFC frames; 0: 65535 */
+	uint16_t pause_quanta;       /* of PFC frames; 0: 65535 */
 	uint64_t pfc_response_delay; /* ns, on received PFC frames */
-	uint8_t mac[6];		     /* of port 0; port n has n added */
-	uint64_t seed;		     /* of the marking */
+	uint8_t mac[6];              /* of port 0; port n has n added */
+	uint64_t seed;               /* of the marking */
 	struct vl_switch_queue_config queues[VL_SWITCH_PRIORITIES]; /* the same at every port */
 };
 
-#define VL_SWITCH_PORT_COUNTERS(X)                                                     \
-	X(rx_frames, "frames", "received, MAC control included")                       \
-	X(rx_bytes, "bytes", "of rx_frames, without FCS")                              \
-	X(tx_frames, "frames", "sent, MAC control included")                           \
-	X(tx_bytes, "bytes", "of tx_frames, without FCS")                              \
-	X(pfc_rx, "frames", "PFC frames received")                                     \
-	X(pfc_tx, "frames", "PFC frames sent")                                         \
-	X(mac_control_ignored, "frames", "MAC control frames that are no PFC")         \
-	X(drop_no_route, "frames", "received with a destination MAC that no port has") \
-	X(drop_malformed, "frames", "received shorter than an Ethernet header")        \
+#define VL_SWITCH_PORT_COUNTERS(X)                                                                 \
+	X(rx_frames, "frames", "received, MAC control included")                                   \
+	X(rx_bytes, "bytes", "of rx_frames, without FCS")                                          \
+	X(tx_frames, "frames", "sent, MAC control included")                                       \
+	X(tx_bytes, "bytes", "of tx_frames, without FCS")                                          \
+	X(pfc_rx, "frames", "PFC frames received")                                                 \
+	X(pfc_tx, "frames", "PFC frames sent")                                                     \
+	X(mac_control_ignored, "frames", "MAC control frames that are no PFC")                     \
+	X(drop_no_route, "frames", "received with a destination MAC that no port has")             \
+	X(drop_malformed, "frames", "received shorter than an Ethernet header")                    \
 	X(drop_no_frame, "events", "PFC frames not sent as no frame was free")
 
 /* Of a queue; dropped frames count at the port that they were to leave by. */
-#define VL_SWITCH_QUEUE_COUNTERS(X)                                         \
-	X(tx_frames, "frames", "sent")                                      \
-	X(tx_bytes, "bytes", "of tx_frames, without FCS")                   \
-	X(ecn_marked, "frames", "set to ECN CE")                            \
-	X(drop_red, "frames", "not ECN-capable when RED would have marked") \
-	X(drop_queue_full, "frames", "beyond the queue's limit")            \
-	X(drop_buffer_full, "frames", "beyond the shared buffer")           \
+#define VL_SWITCH_QUEUE_COUNTERS(X)                                                                \
+	X(tx_frames, "frames", "sent")                                                             \
+	X(tx_bytes, "bytes", "of tx_frames, without FCS")                                          \
+	X(ecn_marked, "frames", "set to ECN CE")                                                   \
+	X(drop_red, "frames", "not ECN-capable when RED would have marked")                        \
+	X(drop_queue_full, "frames", "beyond the queue's limit")                                   \
+	X(drop_buffer_full, "frames", "beyond the shared buffer")                                  \
 	X(drop_headroom, "frames", "lossless, but beyond the headroom of their ingress")
 
 struct vl_switch_port_counters {
@@ -93,11 +93,11 @@ struct vl_switch_port {
 	uint64_t ingress_bytes[VL_SWITCH_PRIORITIES]; /* in the buffer that came in by this port */
 	uint64_t ingress_watermark[VL_SWITCH_PRIORITIES];
 	int64_t deficit[VL_SWITCH_PRIORITIES]; /* bytes, of the round robin */
-	struct vl_pfc_receiver pause;	       /* of this port's sending */
-	struct vl_pfc_sender pfc;	       /* to who sends to this port */
+	struct vl_pfc_receiver pause;          /* of this port's sending */
+	struct vl_pfc_sender pfc;              /* to who sends to this port */
 	struct vl_switch_port_counters counters;
 	uint8_t occupied; /* bit n: queue n is not empty */
-	uint8_t turn;	  /* of the round robin */
+	uint8_t turn;     /* of the round robin */
 };
 
 struct vl_switch_route {
@@ -111,7 +111,7 @@ struct vl_switch {
 	struct vl_random random;
 	struct vl_frame_pool *pool; /* for its PFC frames */
 	uint64_t buffer_bytes, buffer_watermark;
-	uint8_t lossless;		/* bit n */
+	uint8_t lossless;               /* bit n */
 	struct vl_switch_route *routes; /* open addressing */
 	uint32_t route_mask, route_count;
 	struct vl_switch_port *ports;
@@ -132,7 +132,7 @@ int vl_switch_add_route(struct vl_switch *sw, const uint8_t mac[6], uint32_t por
 /* What a received frame asks the caller to do. */
 struct vl_switch_result {
 	uint32_t egress; /* port that has more to send now; UINT32_MAX: none */
-	bool pfc_due;	 /* the port that received has a PFC frame to send */
+	bool pfc_due;    /* the port that received has a PFC frame to send */
 };
 
 /* Takes a frame that has arrived at a port. */
