@@ -28,11 +28,13 @@
 #define VL_ETHERTYPE_ROCEV1 0x8915
 
 #define VL_IP_PROTOCOL_UDP 17
+#define VL_IPV6_FRAGMENT   44
 #define VL_GRH_NEXT_HEADER 0x1b /* IBA transport */
 #define VL_ROCEV2_UDP_PORT 4791
 
-#define VL_ICRC_LENGTH 4
-#define VL_VCRC_LENGTH 2
+#define VL_ICRC_LENGTH	      4
+#define VL_VCRC_LENGTH	      2
+#define VL_LINK_PACKET_LENGTH 6 /* flow control, IBTA 7.9.4 */
 /* Reserved bytes after the BTH of a CNP, A17.9.3. */
 #define VL_CNP_PAYLOAD_LENGTH 16
 /* The operand of an ATOMIC WRITE follows its RETH as payload, A19. */

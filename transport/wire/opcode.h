@@ -50,6 +50,7 @@ enum vl_operation {
 	VL_OP_ATOMIC_WRITE = 0x1d,
 };
 
+/* What follows the BTH of these is reserved: 16 bytes in a CNP. The table has them as payload. */
 #define VL_OPCODE_CNP 0x81 /* RoCEv2, A17.9.3 */
 #define VL_OPCODE_CN  0x80 /* InfiniBand congestion notification, annex A10 */
 
@@ -68,8 +69,8 @@ enum vl_opcode_flag {
 	VL_OPCODE_FIRST = 1u << 9,
 	VL_OPCODE_LAST = 1u << 10,
 	/* Content */
-	VL_OPCODE_PAYLOAD = 1u << 11, /* may carry payload */
-	VL_OPCODE_RECEIVE = 1u << 12, /* consumes a receive work request (at its end) */
+	VL_OPCODE_PAYLOAD = 1u << 11,	   /* may carry payload */
+	VL_OPCODE_RECEIVE = 1u << 12,	   /* consumes a receive work request (at its end) */
 	VL_OPCODE_NOTIFICATION = 1u << 13, /* CNP, CN */
 	/* Extension headers */
 	VL_OPCODE_RDETH = 1u << 16,
@@ -85,9 +86,9 @@ enum vl_opcode_flag {
 };
 
 struct vl_opcode_info {
-	const char *name;          /* as "RC SEND First"; never NULL */
-	uint32_t flags;            /* enum vl_opcode_flag; 0: reserved */
-	uint8_t extension_length;  /* bytes between the BTH and the payload */
+	const char *name;	  /* as "RC SEND First"; never NULL */
+	uint32_t flags;		  /* enum vl_opcode_flag; 0: reserved */
+	uint8_t extension_length; /* bytes between the BTH and the payload */
 };
 
 extern const struct vl_opcode_info vl_opcode_table[256];

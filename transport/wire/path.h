@@ -17,14 +17,14 @@ struct vl_path_attr {
 	enum vl_encapsulation encapsulation;
 	uint8_t source_mac[6], destination_mac[6];
 	bool vlan_present;
-	uint16_t vlan_id;       /* 0..4095 */
-	uint8_t priority;       /* 0..7: PCP with a VLAN; 0..15: SL on InfiniBand */
-	uint8_t virtual_lane;   /* 0..15 */
+	uint16_t vlan_id;     /* 0..4095 */
+	uint8_t priority;     /* 0..7: PCP with a VLAN; 0..15: SL on InfiniBand */
+	uint8_t virtual_lane; /* 0..15 */
 	uint16_t source_lid, destination_lid;
 	union ibv_gid source_gid, destination_gid;
-	uint8_t traffic_class;  /* DSCP << 2 | ECN */
-	uint8_t hop_limit;      /* 0: 64 */
-	uint32_t flow_label;    /* 20 bits; IPv6 and GRH */
+	uint8_t traffic_class; /* DSCP << 2 | ECN */
+	uint8_t hop_limit;     /* 0: 64 */
+	uint32_t flow_label;   /* 20 bits; IPv6 and GRH */
 	uint16_t udp_source_port;
 };
 
@@ -36,7 +36,7 @@ struct vl_path {
 	uint8_t bytes[VL_PATH_MAX_LENGTH];
 	uint8_t length;
 	uint8_t network_offset; /* of the IP header, GRH, or LRH (InfiniBand) in bytes */
-	uint8_t encapsulation;  /* enum vl_encapsulation */
+	uint8_t encapsulation;	/* enum vl_encapsulation */
 	uint16_t checksum_base; /* one's complement sum of the IPv4 header without total length */
 };
 
