@@ -147,7 +147,8 @@ static void test_errors(void)
 	refused("paint", "FILE... is missing: verbline paint [OPTION...] FILE...");
 	refused("paint a b c", "unexpected 'c': takes FILE... and nothing more");
 	refused("paint a --sead 1", "unknown option '--sead'; did you mean --seed?");
-	refused("paint a --zzzzzzzz", "unknown option '--zzzzzzzz'; 'verbline paint --help' lists all");
+	refused("paint a --zzzzzzzz",
+		"unknown option '--zzzzzzzz'; 'verbline paint --help' lists all");
 	refused("paint a -z", "unknown option '-z'; 'verbline paint --help' lists all");
 	refused("paint a --verbose=1", "--verbose takes no value");
 	refused("paint a --json", "--json needs a value: --json FILE");
@@ -159,8 +160,9 @@ static void test_errors(void)
 	refused("paint a --colour rad", "--colour: 'rad' is unknown; choose red, green or blue");
 	refused("paint a --rate 5", "--rate: '5' has no unit; write a rate as 100Gb/s, 250Mb/s or "
 				    "9600b/s");
-	refused("paint a --rate 5m", "--rate: 'm' is not a unit of a rate; write a rate as 100Gb/s, "
-				     "250Mb/s or 9600b/s");
+	refused("paint a --rate 5m",
+		"--rate: 'm' is not a unit of a rate; write a rate as 100Gb/s, "
+		"250Mb/s or 9600b/s");
 	refused("paint a --rate 1b/s", "--rate: '1b/s' is too small; allowed is 1kb/s to 1Gb/s");
 	refused("paint a --rate 1e30Gb/s",
 		"--rate: '1e30Gb/s' is too large; allowed is 1kb/s to 1Gb/s");
