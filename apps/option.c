@@ -21,16 +21,16 @@ static void describe_argument(const struct vl_option *option, char *name, size_t
 	snprintf(name, size, "--%s", option->name);
 }
 
-static enum vl_parse_result fail(char *error, size_t size, const char *format, ...)
+static enum vl_options_result fail(char *error, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-static enum vl_parse_result fail(char *error, size_t size, const char *format, ...)
+static enum vl_options_result fail(char *error, size_t size, const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(error, size, format, arguments);
 	va_end(arguments);
-	return VL_PARSE_ERROR;
+	return VL_OPTIONS_ERROR;
 }
 
 static void join_choices(const char *const *choices, char *text, size_t size)
@@ -47,24 +47,24 @@ static void join_choices(const char *const *choices, char *text, size_t size)
 	}
 }
 
-static enum vl_parse_result take_choice(const struct vl_option *option, const char *name,
-					const char *text, unsigned int *value, char *error,
-					size_t error_size)
+static enum vl_options_result take_choice(const struct vl_option *option, const char *name,
+					  const char *text, unsigned int *value, char *error,
+					  size_t error_size)
 {
 	char all[256];
 
 	for (unsigned int i = 0; option->choices[i]; i++) {
 		if (!strcmp(option->choices[i], text)) {
 			*value = i;
-			return VL_PARSE_OK;
+			return VL_OPTIONS_OK;
 		}
 	}
 	join_choices(option->choices, all, sizeof(all));
 	return fail(error, error_size, "%s: '%.40s' is unknown; choose %s", name, text, all);
 }
 
-static enum vl_parse_result take(const struct vl_option *option, const char *text, void *values,
-				 char *error, size_t error_size)
+static enum vl_options_result take(const struct vl_option *option, const char *text, void *values,
+				   char *error, size_t error_size)
 {
 	void *field = (char *)values + option->offset;
 	char name[64], reason[256];
@@ -75,20 +75,20 @@ static enum vl_parse_result take(const struct vl_option *option, const char *tex
 	switch (option->type) {
 	case VL_OPTION_FLAG:
 		*(bool *)field = true;
-		return VL_PARSE_OK;
+		return VL_OPTIONS_OK;
 	case VL_OPTION_TEXT:
 		if (!text[0])
 			return fail(error, error_size, "%s: %s must not be empty", name,
 				    option->argument);
 		*(const char **)field = text;
-		return VL_PARSE_OK;
+		return VL_OPTIONS_OK;
 	case VL_OPTION_TEXTS:
 		texts = field;
 		if (texts->count == VL_MAX_TEXTS)
 			return fail(error, error_size, "%s: given more than %d times", name,
 				    VL_MAX_TEXTS);
 		texts->values[texts->count++] = text;
-		return VL_PARSE_OK;
+		return VL_OPTIONS_OK;
 	case VL_OPTION_CHOICE:
 		return take_choice(option, name, text, field, error, error_size);
 	case VL_OPTION_NUMBER:
@@ -100,11 +100,11 @@ static enum vl_parse_result take(const struct vl_option *option, const char *tex
 	if (vl_quantity_parse(quantity, text, option->least, option->most, field, reason,
 			      sizeof(reason)))
 		return fail(error, error_size, "%s: %s", name, reason);
-	return VL_PARSE_OK;
+	return VL_OPTIONS_OK;
 }
 
-static enum vl_parse_result unknown_option(const struct vl_command *command, const char *typed,
-					   char *error, size_t error_size)
+static enum vl_options_result unknown_option(const struct vl_command *command, const char *typed,
+					     char *error, size_t error_size)
 {
 	const char *names[MAX_OPTIONS + 2], *nearest;
 	char word[64];
@@ -130,8 +130,8 @@ static enum vl_parse_result unknown_option(const struct vl_command *command, con
 		    word, command->name);
 }
 
-static enum vl_parse_result missing_argument(const struct vl_command *command, char *error,
-					     size_t error_size)
+static enum vl_options_result missing_argument(const struct vl_command *command, char *error,
+					       size_t error_size)
 {
 	const struct vl_option *option;
 
@@ -145,9 +145,9 @@ static enum vl_parse_result missing_argument(const struct vl_command *command, c
 	return fail(error, error_size, "an option lacks its value");
 }
 
-static enum vl_parse_result check_operands(const struct vl_command *command,
-					   const struct vl_operands *operands, char *error,
-					   size_t error_size)
+static enum vl_options_result check_operands(const struct vl_command *command,
+					     const struct vl_operands *operands, char *error,
+					     size_t error_size)
 {
 	if (operands->count < command->least_operands)
 		return fail(error, error_size, "%s is missing: verbline %s [OPTION...] %s",
@@ -158,7 +158,7 @@ static enum vl_parse_result check_operands(const struct vl_command *command,
 			    command->operands ? "takes " : "takes options only",
 			    command->operands ? command->operands : "",
 			    command->operands ? " and nothing more" : "");
-	return VL_PARSE_OK;
+	return VL_OPTIONS_OK;
 }
 
 /* The tables that getopt_long wants, made of ours. */
@@ -197,13 +197,13 @@ static const struct vl_option *find_option(const struct vl_command *command, int
 	return NULL;
 }
 
-enum vl_parse_result vl_options_parse(const struct vl_command *command, int argc, char **argv,
-				      void *values, struct vl_operands *operands, char *error,
-				      size_t error_size)
+enum vl_options_result vl_options_parse(const struct vl_command *command, int argc, char **argv,
+					void *values, struct vl_operands *operands, char *error,
+					size_t error_size)
 {
 	struct option longs[MAX_OPTIONS + 2];
 	char letters[2 * MAX_OPTIONS + 3];
-	enum vl_parse_result result;
+	enum vl_options_result result;
 	int value, own = argc;
 
 	*operands = (struct vl_operands){0};
@@ -222,13 +222,13 @@ enum vl_parse_result vl_options_parse(const struct vl_command *command, int argc
 	opterr = 0;
 	while ((value = getopt_long(own, argv, letters, longs, NULL)) != -1) {
 		if (value == 'h' || value == OPTION_HELP)
-			return VL_PARSE_HELP;
+			return VL_OPTIONS_HELP;
 		if (value == '?')
 			return unknown_option(command, argv[optind - 1], error, error_size);
 		if (value == ':')
 			return missing_argument(command, error, error_size);
 		result = take(find_option(command, value), optarg, values, error, error_size);
-		if (result != VL_PARSE_OK)
+		if (result != VL_OPTIONS_OK)
 			return result;
 	}
 	operands->values = argv + optind;
@@ -291,7 +291,7 @@ static void print_option(const struct vl_option *option, FILE *out)
 void vl_options_help(const struct vl_command *command, FILE *out)
 {
 	static const struct vl_option help = {'h', "help", NULL, "Print this text", VL_OPTION_FLAG,
-					      0,   0,	   0,	 VL_QUANTITY_COUNT, NULL};
+					      0,   0,      0,    VL_QUANTITY_COUNT, NULL};
 	const char *line = command->examples;
 
 	fprintf(out, "Usage: verbline %s [OPTION...]%s%s%s\n\n", command->name,
@@ -330,12 +330,12 @@ int vl_command_start(const struct vl_command *command, int argc, char **argv, vo
 	char error[512];
 
 	switch (vl_options_parse(command, argc, argv, values, operands, error, sizeof(error))) {
-	case VL_PARSE_OK:
+	case VL_OPTIONS_OK:
 		return -1;
-	case VL_PARSE_HELP:
+	case VL_OPTIONS_HELP:
 		vl_options_help(command, stdout);
 		return VL_EXIT_OK;
-	case VL_PARSE_ERROR:
+	case VL_OPTIONS_ERROR:
 		break;
 	}
 	vl_command_error(command, "%s", error);

@@ -27,8 +27,8 @@
 
 /* What the value is, and the type of the field at the option's offset. */
 enum vl_option_type {
-	VL_OPTION_FLAG,	    /* bool; no argument */
-	VL_OPTION_TEXT,	    /* const char *, into argv */
+	VL_OPTION_FLAG,     /* bool; no argument */
+	VL_OPTION_TEXT,     /* const char *, into argv */
 	VL_OPTION_TEXTS,    /* struct vl_texts: the option may be repeated */
 	VL_OPTION_NUMBER,   /* uint64_t, least..most; decimal or 0x */
 	VL_OPTION_CHOICE,   /* unsigned int, an index into choices */
@@ -43,7 +43,7 @@ struct vl_texts {
 };
 
 struct vl_option {
-	char letter;	      /* 0: none */
+	char letter;          /* 0: none */
 	const char *name;     /* without the dashes */
 	const char *argument; /* its name in the help; NULL with VL_OPTION_FLAG */
 	const char *help;     /* one line or more; wrapped as printed */
@@ -58,9 +58,9 @@ struct vl_command {
 	const char *name;     /* the subcommand's */
 	const char *operands; /* as in the synopsis: "FILE..."; NULL: takes none */
 	unsigned int least_operands, most_operands;
-	const char *summary;	 /* one line, for `verbline --help` */
+	const char *summary;     /* one line, for `verbline --help` */
 	const char *description; /* paragraphs, wrapped as printed */
-	const char *examples;	 /* printed as it is, each line indented; may be NULL */
+	const char *examples;    /* printed as it is, each line indented; may be NULL */
 	const struct vl_option *options;
 	unsigned int option_count;
 	bool takes_eal_options; /* what follows "--" goes to DPDK's EAL */
@@ -76,16 +76,16 @@ struct vl_operands {
 	unsigned int eal_count;
 };
 
-enum vl_parse_result {
-	VL_PARSE_OK,
-	VL_PARSE_HELP,	/* --help was asked for */
-	VL_PARSE_ERROR, /* error says what was wrong, and what would be right */
+enum vl_options_result {
+	VL_OPTIONS_OK,
+	VL_OPTIONS_HELP,  /* --help was asked for */
+	VL_OPTIONS_ERROR, /* error says what was wrong, and what would be right */
 };
 
 /* Fills the structure at values, which holds the defaults. argv may be permuted. */
-enum vl_parse_result vl_options_parse(const struct vl_command *command, int argc, char **argv,
-				      void *values, struct vl_operands *operands, char *error,
-				      size_t error_size);
+enum vl_options_result vl_options_parse(const struct vl_command *command, int argc, char **argv,
+					void *values, struct vl_operands *operands, char *error,
+					size_t error_size);
 void vl_options_help(const struct vl_command *command, FILE *out);
 
 /* Parses, prints the help or the error, and returns -1 if the command is to go on, else the exit

@@ -75,7 +75,7 @@ static struct vl_operands operands;
 static char error[256];
 
 /* line is split at its spaces. */
-static enum vl_parse_result parse(const char *line)
+static enum vl_options_result parse(const char *line)
 {
 	static char copy[512], *argv[32];
 	int argc = 0;
@@ -91,7 +91,7 @@ static enum vl_parse_result parse(const char *line)
 
 static void refused(const char *line, const char *expected)
 {
-	CU_ASSERT_EQUAL(parse(line), VL_PARSE_ERROR);
+	CU_ASSERT_EQUAL(parse(line), VL_OPTIONS_ERROR);
 	CU_ASSERT_STRING_EQUAL(error, expected);
 	if (strcmp(error, expected))
 		printf("\n  %s\n    %s\n  not %s\n", line, error, expected);
@@ -101,7 +101,7 @@ static void test_values(void)
 {
 	CU_ASSERT_EQUAL(parse("paint a -v --json=out -s 0x10 b --set k=1 --set l=2 --colour blue "
 			      "--rate 2.5Mb/s"),
-			VL_PARSE_OK);
+			VL_OPTIONS_OK);
 	CU_ASSERT_TRUE(values.verbose);
 	CU_ASSERT_STRING_EQUAL(values.json, "out");
 	CU_ASSERT_EQUAL(values.seed, 16);
@@ -117,7 +117,7 @@ static void test_values(void)
 
 static void test_eal_options(void)
 {
-	CU_ASSERT_EQUAL(parse("paint a -- -l 1-3 --no-huge"), VL_PARSE_OK);
+	CU_ASSERT_EQUAL(parse("paint a -- -l 1-3 --no-huge"), VL_OPTIONS_OK);
 	CU_ASSERT_EQUAL(operands.count, 1);
 	CU_ASSERT_EQUAL_FATAL(operands.eal_count, 3);
 	CU_ASSERT_STRING_EQUAL(operands.eal[0], "-l");
@@ -130,8 +130,8 @@ static void test_help(void)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	CU_ASSERT_EQUAL(parse("paint --help"), VL_PARSE_HELP);
-	CU_ASSERT_EQUAL(parse("paint -h"), VL_PARSE_HELP);
+	CU_ASSERT_EQUAL(parse("paint --help"), VL_OPTIONS_HELP);
+	CU_ASSERT_EQUAL(parse("paint -h"), VL_OPTIONS_HELP);
 	vl_options_help(&command, out);
 	fclose(out);
 	CU_ASSERT_PTR_NOT_NULL(
