@@ -18,6 +18,7 @@ struct vl_frame_pool;
 struct vl_frame {
 	uint8_t *data;
 	struct vl_frame *next;      /* in the holder's list */
+	struct vl_frame *previous;  /* on a link */
 	struct vl_frame_pool *pool; /* where it goes back to */
 	void *owner;                /* live: the mbuf; else NULL */
 	uint64_t time;      /* ns, the holder's: arrival at the end of a link, entry to a queue */

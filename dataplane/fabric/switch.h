@@ -63,7 +63,7 @@ struct vl_switch_config {
 	X(pfc_rx, "frames", "PFC frames received")                                                 \
 	X(pfc_tx, "frames", "PFC frames sent")                                                     \
 	X(mac_control_ignored, "frames", "MAC control frames that are no PFC")                     \
-	X(drop_no_route, "frames", "received with a destination MAC that no port has")             \
+	X(drop_no_route, "frames", "received for a MAC that no other port leads to")               \
 	X(drop_malformed, "frames", "received shorter than an Ethernet header")                    \
 	X(drop_no_frame, "events", "PFC frames not sent as no frame was free")
 
@@ -90,7 +90,8 @@ struct vl_switch_queue_counters {
 struct vl_switch_port {
 	struct vl_frame_queue queues[VL_SWITCH_PRIORITIES]; /* to leave by this port */
 	struct vl_switch_queue_counters queue_counters[VL_SWITCH_PRIORITIES];
-	uint64_t ingress_bytes[VL_SWITCH_PRIORITIES]; /* in the buffer that came in by this port */
+	uint64_t ingress_bytes[VL_SWITCH_PRIORITIES];  /* in the buffer that came in here */
+	uint64_t headroom_bytes[VL_SWITCH_PRIORITIES]; /* of these, in the headroom */
 	uint64_t ingress_watermark[VL_SWITCH_PRIORITIES];
 	int64_t deficit[VL_SWITCH_PRIORITIES]; /* bytes, of the round robin */
 	struct vl_pfc_receiver pause;          /* of this port's sending */
@@ -109,8 +110,10 @@ struct vl_switch {
 	struct vl_switch_config config;
 	struct vl_red red[VL_SWITCH_PRIORITIES];
 	struct vl_random random;
-	struct vl_frame_pool *pool; /* for its PFC frames */
-	uint64_t buffer_bytes, buffer_watermark;
+	struct vl_frame_pool *pool;              /* for its PFC frames */
+	uint64_t buffer_bytes, buffer_watermark; /* headroom included */
+	uint64_t shared_bytes, shared_limit;     /* headroom excluded */
+	uint32_t first_pfc_port;
 	uint8_t lossless;               /* bit n */
 	struct vl_switch_route *routes; /* open addressing */
 	uint32_t route_mask, route_count;
@@ -129,21 +132,18 @@ void vl_switch_set_port_rate(struct vl_switch *sw, uint32_t port, uint64_t bits_
 /* Frames to mac leave by port. Replaces an earlier route. -EINVAL: no such port; -ENOMEM. */
 int vl_switch_add_route(struct vl_switch *sw, const uint8_t mac[6], uint32_t port);
 
-/* What a received frame asks the caller to do. */
-struct vl_switch_result {
-	uint32_t egress; /* port that has more to send now; UINT32_MAX: none */
-	bool pfc_due;    /* the port that received has a PFC frame to send */
-};
+#define VL_SWITCH_NO_PORT UINT32_MAX
 
-/* Takes a frame that has arrived at a port. */
-struct vl_switch_result vl_switch_receive(struct vl_switch *sw, uint32_t port,
-					  struct vl_frame *frame, uint64_t now);
-/*
- * The next frame to leave by port, which is the caller's then; NULL: none may leave now. Frames
- * leaving can make PFC frames (XON) due at other ports: *pfc_port is such a port, or UINT32_MAX.
- */
-struct vl_frame *vl_switch_transmit(struct vl_switch *sw, uint32_t port, uint64_t now,
-				    uint32_t *pfc_port);
+/* Takes a frame that has arrived at a port. Returns the port at which vl_switch_transmit may have
+ * something new to give; VL_SWITCH_NO_PORT: none. */
+uint32_t vl_switch_receive(struct vl_switch *sw, uint32_t port, struct vl_frame *frame,
+			   uint64_t now);
+/* The next frame to leave by port, which is the caller's then; NULL: none may leave now. PFC frames
+ * come first. */
+struct vl_frame *vl_switch_transmit(struct vl_switch *sw, uint32_t port, uint64_t now);
+/* Receiving and transmitting can make PFC frames due at other ports: gives each such port once,
+ * for the caller to transmit there; VL_SWITCH_NO_PORT: no more. */
+uint32_t vl_switch_next_pfc_port(struct vl_switch *sw);
 /* When vl_switch_transmit could next give a frame at this port without anything being received
  * or sent elsewhere: now, the end of a pause, the refresh of one; UINT64_MAX: never. */
 uint64_t vl_switch_next_deadline(const struct vl_switch *sw, uint32_t port, uint64_t now);
