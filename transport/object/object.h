@@ -54,6 +54,7 @@ struct vl_device {
 	uint32_t next_qpn, next_mr_index;
 	uint32_t pd_count, cq_count, qp_count, srq_count, mr_count, ah_count;
 	struct vl_link pds, cqs; /* everything else hangs on its domain */
+	struct vl_link retired_mrs; /* deregistered: their keys' generations live on */
 	struct vl_qp *gsi;
 
 	struct vl_counters counters;
@@ -103,6 +104,8 @@ struct vl_mr {
 	struct vl_qp *bound_qp;    /* window: the QP it was bound on */
 	struct vl_mr *region;      /* window: what it lies in */
 	uint32_t window_count;     /* region: windows bound to it */
+	uint16_t generations;      /* that this index has had */
+	bool is_chosen_key;        /* by the caller: its index is not given out again */
 };
 
 /*
@@ -128,6 +131,7 @@ struct vl_ah {
 	struct vl_link link;
 	struct vl_path path;
 	uint8_t priority;
+	uint32_t use_count; /* send requests not completed */
 };
 
 /* ---- Completion queues --------------------------------------------------------------------- */
@@ -142,8 +146,14 @@ struct vl_cq {
 	bool armed, armed_solicited, overflowed;
 };
 
-/* On overflow the CQ fails, IBV_EVENT_CQ_ERR is raised, and QPs that complete there go to ERR. */
+/*
+ * On overflow the CQ fails, IBV_EVENT_CQ_ERR is raised, and QPs that complete there go to ERR
+ * before this returns. So whoever completes a request looks at the QP's state afterwards, and
+ * holds no request across it: the owner's completion callback may post too.
+ */
 void vl_cq_add(struct vl_cq *cq, const struct ibv_wc *wc, bool solicited);
+/* Drops what a QP has completed there. */
+void vl_cq_purge(struct vl_cq *cq, uint32_t qpn);
 
 /* ---- Work requests -------------------------------------------------------------------------- */
 
@@ -324,6 +334,9 @@ struct vl_qp {
 
 	uint32_t qpn, remote_qpn;
 	uint32_t qkey;
+	uint32_t memory_size;       /* of the QP and its queues: one allocation */
+	uint32_t window_count;      /* type 2 windows bound on it */
+	uint16_t udp_source_port;   /* 0: by the flow label or the QPNs */
 	uint16_t pkey;              /* value, not index */
 	uint16_t path_mtu;          /* bytes */
 	uint8_t path_mtu_shift;     /* log2 */
@@ -336,6 +349,7 @@ struct vl_qp {
 	uint8_t gid_index;
 	bool sq_sig_all, is_gsi, sqd_notify, communication_established;
 	bool response_turn; /* requests and READ responses take turns */
+	bool is_flushing_sends, is_flushing_receives;
 	unsigned int access;        /* qp_access_flags */
 
 	struct vl_path path;        /* connected services */
@@ -365,17 +379,33 @@ static_assert(sizeof(struct vl_qp) <= 1024, "a QP's context is at most 1 KiB");
 	} while (0)
 
 /* The receive request for a message that begins: from the SRQ (then held by the QP, the limit
- * event raised as due) or the QP's own queue. NULL: none posted. */
+ * event raised as due) or the QP's own queue. One that is taken already is returned again, so a
+ * message that broke off passes its own on. NULL: none posted. */
 struct vl_receive *vl_receive_take(struct vl_qp *qp);
-/* Completes the taken receive (own queue: its slot becomes free). */
+/* Completes the taken receive (own queue: its slot becomes free). wr_id and qp_num of the
+ * completion are filled in here. */
 void vl_receive_complete(struct vl_qp *qp, const struct ibv_wc *wc, bool solicited);
 /* Receive requests posted and not taken. */
 uint32_t vl_receive_available(const struct vl_qp *qp);
 
-/* Completes the oldest send request: writes a completion if it is signalled or failed. */
+/* The domain whose keys the receive requests of a QP name: the SRQ's, or the QP's own. */
+static inline const struct vl_pd *vl_receive_pd(const struct vl_qp *qp)
+{
+	return qp->srq ? qp->srq->pd : qp->pd;
+}
+
+/* Completes the oldest send request: writes a completion if it is signalled or failed, and frees
+ * its slot. Counts message_tx or message_fail. */
 void vl_send_complete(struct vl_qp *qp, enum ibv_wc_status status);
+/* Tells the owner. */
+static inline void vl_raise_event(const struct vl_device *device, enum ibv_event_type event,
+				  void *object)
+{
+	if (device->config.events.async)
+		device->config.events.async(device->config.events.context, event, object);
+}
 /* To ERR: everything outstanding completes with IBV_WC_WR_FLUSH_ERR, timers and queues stop.
- * event: raised if not 0 (IBV_EVENT_QP_FATAL, _QP_REQ_ERR, _QP_ACCESS_ERR). */
+ * event: raised if not VL_NO_EVENT (IBV_EVENT_QP_FATAL, _QP_REQ_ERR, _QP_ACCESS_ERR). */
 void vl_qp_fail(struct vl_qp *qp, enum ibv_event_type event);
 #define VL_NO_EVENT ((enum ibv_event_type)(-1))
 /* UC and UD requester errors: to SQE, the send queue alone is flushed. */
