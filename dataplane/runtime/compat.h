@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* The one place that knows DPDK's versions: 22.11 up to 24.11. */
+#ifndef VERBLINE_RUNTIME_COMPAT_H
+#define VERBLINE_RUNTIME_COMPAT_H
+
+#include <rte_version.h>
+
+#if RTE_VERSION < RTE_VERSION_NUM(22, 11, 0, 0)
+#error "verbline needs DPDK 22.11 or later"
+#endif
+
+#endif

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "dataplane/runtime/eal.h"
+
+#include "dataplane/runtime/compat.h"
+#include "dataplane/runtime/hugepages.h"
+#include "dataplane/runtime/log.h"
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_ARGUMENTS  128
+#define ARGUMENT_ROOM  4096
+#define LCORE_MAP_ROOM 2048
+
+enum eal_state {
+	EAL_NEVER_STARTED,
+	EAL_RUNNING,
+	EAL_STOPPED,
+	EAL_FAILED,
+};
+
+/* DPDK is one per process, and so is what is known of it. EAL keeps pointers into its argument
+ * vector, so the strings live here. */
+static struct {
+	enum eal_state state;
+	bool has_hugepages;
+	unsigned int worker_count;
+	unsigned int worker_lcores[VL_MAX_WORKERS];
+	cpu_set_t caller_cpus;
+	char notice[VL_ERROR_LENGTH];
+	int argument_count;
+	char *arguments[MAX_ARGUMENTS + 1];
+	char strings[ARGUMENT_ROOM];
+	size_t string_length;
+} eal;
+
+int vl_eal_split_arguments(int argc, char *const *argv, int *eal_count, char *const **eal_arguments)
+{
+	for (int i = argc - 1; i > 0; i--) {
+		if (!strcmp(argv[i], "--")) {
+			*eal_count = argc - i - 1;
+			*eal_arguments = argv + i + 1;
+			return i;
+		}
+	}
+	*eal_count = 0;
+	*eal_arguments = argv + argc;
+	return argc;
+}
+
+int vl_eal_map_lcores(const cpu_set_t *cpus, unsigned int worker_count, char *map, size_t size)
+{
+	unsigned int cpu_count = (unsigned int)CPU_COUNT(cpus), lcore = 0;
+	size_t length = 0;
+
+	if (cpu_count < worker_count)
+		return -ENOSPC;
+	map[0] = '\0';
+	if (cpu_count == worker_count) {
+		/* No CPU is left for the main lcore: it shares all of them. */
+		char separator = '(';
+
+		length = (size_t)snprintf(map, size, "0@");
+		for (int cpu = 0; cpu < CPU_SETSIZE && length < size; cpu++) {
+			if (!CPU_ISSET(cpu, cpus))
+				continue;
+			length += (size_t)snprintf(map + length, size - length, "%c%d", separator,
+						   cpu);
+			separator = ',';
+		}
+		if (length < size)
+			length += (size_t)snprintf(map + length, size - length, ")");
+		lcore = 1;
+	}
+	for (int cpu = 0; cpu < CPU_SETSIZE && lcore <= worker_count && length < size; cpu++) {
+		if (!CPU_ISSET(cpu, cpus))
+			continue;
+		length += (size_t)snprintf(map + length, size - length, "%s%u@%d",
+					   length ? "," : "", lcore, cpu);
+		lcore++;
+	}
+	return length < size ? 0 : -ENOBUFS;
+}
+
+/* name is "-x" or "--long"; values may be attached to either. */
+static bool user_gave(const struct vl_eal_config *config, const char *name)
+{
+	size_t length = strlen(name);
+	bool is_long = name[1] == '-';
+
+	for (int i = 0; i < config->argument_count; i++) {
+		const char *argument = config->arguments[i];
+
+		if (strncmp(argument, name, length))
+			continue;
+		if (!is_long || argument[length] == '\0' || argument[length] == '=')
+			return true;
+	}
+	return false;
+}
+
+static int add_argument(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int add_argument(const char *format, ...)
+{
+	size_t room = sizeof(eal.strings) - eal.string_length;
+	va_list values;
+	int length;
+
+	if (eal.argument_count == MAX_ARGUMENTS)
+		return -E2BIG;
+	va_start(values, format);
+	length = vsnprintf(eal.strings + eal.string_length, room, format, values);
+	va_end(values);
+	if (length < 0 || (size_t)length >= room)
+		return -E2BIG;
+	eal.arguments[eal.argument_count++] = eal.strings + eal.string_length;
+	eal.string_length += (size_t)length + 1;
+	return 0;
+}
+
+static int choose_memory(const struct vl_eal_config *config, struct vl_error *error)
+{
+	unsigned int memory_mb = config->memory_mb ? config->memory_mb : VL_EAL_DEFAULT_MEMORY_MB;
+	char description[VL_ERROR_LENGTH / 2];
+
+	if (user_gave(config, "--no-huge") || config->hugepages == VL_HUGEPAGES_NEVER) {
+		eal.has_hugepages = false;
+	} else if (vl_hugepages_are_free(memory_mb)) {
+		eal.has_hugepages = true;
+	} else {
+		vl_hugepages_describe(memory_mb, description, sizeof(description));
+		if (config->hugepages == VL_HUGEPAGES_REQUIRED)
+			return vl_error_set(error, -ENOMEM, "no hugepages: %s", description);
+		eal.has_hugepages = false;
+		snprintf(eal.notice, sizeof(eal.notice),
+			 "without hugepages, using ordinary memory, which is slower: %s",
+			 description);
+	}
+	if (!eal.has_hugepages && !user_gave(config, "--no-huge") && add_argument("--no-huge"))
+		return -E2BIG;
+	if (!user_gave(config, "-m") && !user_gave(config, "--socket-mem") &&
+	    (add_argument("-m") || add_argument("%u", memory_mb)))
+		return -E2BIG;
+	return 0;
+}
+
+static int choose_lcores(const struct vl_eal_config *config, struct vl_error *error)
+{
+	char map[LCORE_MAP_ROOM];
+	int result;
+
+	if (user_gave(config, "-l") || user_gave(config, "-c") || user_gave(config, "--lcores"))
+		return 0;
+	result = vl_eal_map_lcores(&eal.caller_cpus, config->worker_count, map, sizeof(map));
+	if (result == -ENOSPC) {
+		return vl_error_set(
+			error, result,
+			"needs %u CPU%s for workers, and this process may use %d: give it "
+			"more (taskset, cpuset, container limits) or use fewer workers",
+			config->worker_count, config->worker_count == 1 ? "" : "s",
+			CPU_COUNT(&eal.caller_cpus));
+	}
+	if (result)
+		return vl_error_set(error, result, "the list of CPUs is too long for EAL");
+	return add_argument("--lcores") || add_argument("%s", map) ? -E2BIG : 0;
+}
+
+static int add_arguments(const struct vl_eal_config *config, struct vl_error *error)
+{
+	bool use_pci = config->use_pci || user_gave(config, "-a") || user_gave(config, "--allow");
+	int result;
+
+	if (add_argument("verbline"))
+		return -E2BIG;
+	result = choose_lcores(config, error);
+	if (!result)
+		result = choose_memory(config, error);
+	if (result)
+		return result;
+	if (!user_gave(config, "--in-memory") && add_argument("--in-memory"))
+		return -E2BIG;
+	if (!user_gave(config, "--file-prefix") &&
+	    add_argument("--file-prefix=verbline-%ld", (long)getpid()))
+		return -E2BIG;
+	if (!user_gave(config, "--telemetry") && !user_gave(config, "--no-telemetry") &&
+	    add_argument("--no-telemetry"))
+		return -E2BIG;
+	if (!use_pci && !user_gave(config, "--no-pci") && add_argument("--no-pci"))
+		return -E2BIG;
+	/* Virtual devices address memory by pointers; only NICs need physical addresses. */
+	if (!use_pci && !user_gave(config, "--iova-mode") && add_argument("--iova-mode=va"))
+		return -E2BIG;
+	for (int i = 0; i < config->argument_count; i++) {
+		if (add_argument("%s", config->arguments[i]))
+			return -E2BIG;
+	}
+	eal.arguments[eal.argument_count] = NULL;
+	return 0;
+}
+
+static int check_config(const struct vl_eal_config *config, struct vl_error *error)
+{
+	if (eal.state != EAL_NEVER_STARTED) {
+		return vl_error_set(error, -EALREADY,
+				    "DPDK can be started once per process, and %s before",
+				    eal.state == EAL_FAILED ? "failed to start" : "was started");
+	}
+	if (!config->worker_count || config->worker_count > VL_MAX_WORKERS) {
+		return vl_error_set(error, -EINVAL, "%u workers: must be 1 to %d",
+				    config->worker_count, VL_MAX_WORKERS);
+	}
+	/* EAL would print its own help and leave the process. */
+	if (user_gave(config, "-h") || user_gave(config, "--help")) {
+		return vl_error_set(
+			error, -EINVAL,
+			"-h and --help cannot be passed on to EAL: its options are described "
+			"in the DPDK documentation under 'EAL parameters'");
+	}
+	if (sched_getaffinity(0, sizeof(eal.caller_cpus), &eal.caller_cpus)) {
+		return vl_error_set(error, -errno, "cannot find out which CPUs may be used: %s",
+				    strerror(errno));
+	}
+	return 0;
+}
+
+static int find_workers(const struct vl_eal_config *config, struct vl_error *error)
+{
+	unsigned int lcore;
+
+	eal.worker_count = 0;
+	RTE_LCORE_FOREACH_WORKER(lcore)
+	{
+		if (eal.worker_count < config->worker_count)
+			eal.worker_lcores[eal.worker_count++] = lcore;
+	}
+	if (eal.worker_count < config->worker_count) {
+		return vl_error_set(
+			error, -ENOSPC,
+			"needs %u lcores beside the main one, and the EAL options give %u",
+			config->worker_count, eal.worker_count);
+	}
+	return 0;
+}
+
+/* EAL prints its usage on standard output when an option is wrong. */
+static int silence_stdout(void)
+{
+	int saved, null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	fflush(stdout);
+	saved = null < 0 ? -1 : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (saved >= 0)
+		dup2(null, STDOUT_FILENO);
+	if (null >= 0)
+		close(null);
+	return saved;
+}
+
+static void restore_stdout(int saved)
+{
+	fflush(stdout);
+	if (saved >= 0) {
+		dup2(saved, STDOUT_FILENO);
+		close(saved);
+	}
+}
+
+static int run_init(const struct vl_eal_config *config, struct vl_error *error)
+{
+	int result, stdout_copy;
+
+	vl_log_open(config->verbose);
+	vl_log_clear();
+	stdout_copy = config->verbose ? -1 : silence_stdout();
+	result = rte_eal_init(eal.argument_count, eal.arguments);
+	result = result < 0 ? -(rte_errno ? rte_errno : EINVAL) : 0;
+	restore_stdout(stdout_copy);
+	/* EAL sets the log level anew. */
+	vl_log_open(config->verbose);
+	if (result) {
+		vl_error_set(error, result, "DPDK did not start: %s (%s)", vl_log_text(),
+			     rte_strerror(-result));
+	}
+	return result;
+}
+
+int vl_eal_start(const struct vl_eal_config *config, struct vl_error *error)
+{
+	int result = check_config(config, error);
+
+	if (result)
+		return result;
+	eal.notice[0] = '\0';
+	eal.argument_count = 0;
+	eal.string_length = 0;
+	result = add_arguments(config, error);
+	if (result == -E2BIG)
+		return vl_error_set(error, -EINVAL, "too many EAL options");
+	if (result)
+		return result;
+	result = run_init(config, error);
+	if (result) {
+		eal.state = EAL_FAILED;
+		return result;
+	}
+	eal.state = EAL_RUNNING;
+	result = find_workers(config, error);
+	if (result)
+		vl_eal_stop();
+	return result;
+}
+
+void vl_eal_stop(void)
+{
+	if (eal.state != EAL_RUNNING)
+		return;
+	rte_eal_mp_wait_lcore();
+	rte_eal_cleanup();
+	sched_setaffinity(0, sizeof(eal.caller_cpus), &eal.caller_cpus);
+	eal.state = EAL_STOPPED;
+	eal.worker_count = 0;
+}
+
+bool vl_eal_is_running(void)
+{
+	return eal.state == EAL_RUNNING;
+}
+
+const char *vl_eal_notice(void)
+{
+	return eal.notice;
+}
+
+bool vl_eal_has_hugepages(void)
+{
+	return eal.state == EAL_RUNNING && eal.has_hugepages;
+}
+
+unsigned int vl_eal_worker_count(void)
+{
+	return eal.worker_count;
+}
+
+unsigned int vl_eal_worker_lcore(unsigned int worker)
+{
+	return eal.worker_lcores[worker];
+}

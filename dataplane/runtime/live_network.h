@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/*
+ * The emulated network of dataplane/network.h in real time: the same endpoints, switches and links,
+ * spread over workers. Each node lives on one worker, and so does each direction of a link, on
+ * the worker of who sends; a link between nodes of two workers ends in a ring of mbufs.
+ *
+ * Real time does not wait. If a worker cannot keep up with the rates that the links are given,
+ * frames wait in the links and rings (they are not lost), and counters.overruns tells.
+ *
+ * EAL is to be running. Calls that build return NULL or a negative errno value with *error filled;
+ * building ends with vl_live_network_start.
+ */
+#ifndef VERBLINE_RUNTIME_LIVE_NETWORK_H
+#define VERBLINE_RUNTIME_LIVE_NETWORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/endpoint.h"
+#include "dataplane/fabric/link.h"
+#include "dataplane/fabric/switch.h"
+#include "dataplane/runtime/error.h"
+#include "dataplane/worker.h"
+
+struct vl_live_network;
+/* An endpoint (with the one port 0) or a switch. */
+struct vl_live_node;
+
+struct vl_live_network_config {
+	uint32_t worker_count; /* 1 to vl_eal_worker_count() */
+	uint32_t frame_count;  /* of each worker's mempool; 0: 8192 */
+	uint32_t ring_size;    /* frames between two workers, for each link; 0: 512 */
+};
+
+/* Per worker. */
+struct vl_live_counters {
+	struct vl_worker_counters worker;
+	uint64_t mempool_exhausted; /* frames that were not made as no buffer was free */
+	uint64_t overruns;          /* times that a frame had arrived and its ring was full, or
+				       the far worker was so late that the link could take no more */
+};
+
+struct vl_live_network *vl_live_network_create(const struct vl_live_network_config *config,
+					       struct vl_error *error);
+/* Megabytes that EAL needs for it. */
+uint32_t vl_live_network_megabytes(const struct vl_live_network_config *config);
+/* Stops, then destroys the nodes and their devices too. NULL is allowed. */
+void vl_live_network_destroy(struct vl_live_network *network);
+
+struct vl_live_node *vl_live_network_add_endpoint(struct vl_live_network *network,
+						  unsigned int worker,
+						  const struct vl_endpoint_config *config,
+						  struct vl_error *error);
+struct vl_live_node *vl_live_network_add_switch(struct vl_live_network *network,
+						unsigned int worker, const char *name,
+						const struct vl_switch_config *config,
+						struct vl_error *error);
+/* NULL if the node is of the other kind. */
+struct vl_endpoint *vl_live_node_endpoint(const struct vl_live_node *node);
+struct vl_switch *vl_live_node_switch(const struct vl_live_node *node);
+unsigned int vl_live_node_worker(const struct vl_live_node *node);
+
+/* Joins two ports by a link in each direction; backward NULL: as forward, with another seed.
+ * slack 0 in a configuration takes 10 us. */
+int vl_live_network_connect(struct vl_live_network *network, struct vl_live_node *a,
+			    uint32_t port_a, struct vl_live_node *b, uint32_t port_b,
+			    const struct vl_link_config *forward,
+			    const struct vl_link_config *backward, struct vl_error *error);
+/* The link that leaves a node by a port; NULL: none. */
+struct vl_fabric_link *vl_live_network_link(const struct vl_live_node *node, uint32_t port);
+/* Gives every switch a route to every endpoint, by the fewest hops. -ENETUNREACH. */
+int vl_live_network_route(struct vl_live_network *network, struct vl_error *error);
+
+/* Time 0 of the network is vl_worker_now() at this call. */
+int vl_live_network_start(struct vl_live_network *network, struct vl_error *error);
+/* Workers stop; everything may be read from then on. It may be started again. */
+void vl_live_network_stop(struct vl_live_network *network);
+
+/* vl_worker_call on one of its workers: whatever belongs to a node is to be read or touched on the
+ * node's worker while the network runs. */
+int vl_live_network_call(struct vl_live_network *network, unsigned int worker,
+			 void (*function)(void *context, uint64_t now), void *context);
+/* By vl_live_network_call on that worker, or after the stop. */
+struct vl_live_counters vl_live_network_counters(const struct vl_live_network *network,
+						 unsigned int worker);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "dataplane/runtime/mempool.h"
+
+#include "dataplane/runtime/compat.h"
+
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_mempool.h>
+
+#include <errno.h>
+#include <string.h>
+
+#define DATA_ROOM    RTE_ALIGN_CEIL(RTE_PKTMBUF_HEADROOM + VL_MAX_FRAME_LENGTH, RTE_CACHE_LINE_SIZE)
+#define PRIVATE_SIZE RTE_ALIGN_CEIL(sizeof(struct vl_frame), RTE_MBUF_PRIV_ALIGN)
+#define CACHE_SIZE   256
+
+/* A cache holds up to 1.5 times its size, and a pool must have more than that. */
+static uint32_t cache_size(uint32_t count)
+{
+	return RTE_MIN((uint32_t)CACHE_SIZE, count / 4);
+}
+
+struct rte_mempool *vl_mempool_create(const char *name, uint32_t count, struct vl_error *error)
+{
+	struct rte_mempool *pool;
+
+	if (!count || count > VL_MAX_MEMPOOL_SIZE) {
+		vl_error_set(error, -EINVAL, "mempool %s: %u buffers, must be 1 to %u", name, count,
+			     VL_MAX_MEMPOOL_SIZE);
+		return NULL;
+	}
+	pool = rte_pktmbuf_pool_create(name, count, cache_size(count), PRIVATE_SIZE, DATA_ROOM,
+				       SOCKET_ID_ANY);
+	if (!pool) {
+		vl_error_set(error, -rte_errno,
+			     "mempool %s: no room for %u buffers (%u MB): give more memory (%s)",
+			     name, count, vl_mempool_megabytes(count), rte_strerror(rte_errno));
+	}
+	return pool;
+}
+
+uint32_t vl_mempool_megabytes(uint32_t count)
+{
+	uint64_t each = sizeof(struct rte_mbuf) + PRIVATE_SIZE + DATA_ROOM +
+			2 * RTE_CACHE_LINE_SIZE + sizeof(void *);
+
+	return (uint32_t)((count * each + (1u << 20) - 1) >> 20) + 1;
+}
+
+static struct vl_frame *get_frame(struct vl_frame_pool *pool)
+{
+	struct vl_mbuf_frame_pool *mbufs = (struct vl_mbuf_frame_pool *)pool;
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(mbufs->mempool);
+	struct vl_frame *frame;
+
+	if (unlikely(!mbuf)) {
+		mbufs->exhausted++;
+		return NULL;
+	}
+	frame = vl_frame_of_received(mbuf, mbufs);
+	frame->time = 0;
+	frame->countdown = 0;
+	frame->ingress_port = 0;
+	frame->priority = 0;
+	return frame;
+}
+
+static void put_frame(struct vl_frame_pool *pool, struct vl_frame *frame)
+{
+	(void)pool;
+	rte_pktmbuf_free(frame->owner);
+}
+
+void vl_mbuf_frame_pool_init(struct vl_mbuf_frame_pool *pool, struct rte_mempool *mempool)
+{
+	*pool = (struct vl_mbuf_frame_pool){
+		.pool = {.get = get_frame, .put = put_frame},
+		.mempool = mempool,
+	};
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/*
+ * Pools of packet buffers. One segment holds the longest frame, and every buffer carries a struct
+ * vl_frame in its private area, so that the fabric and the endpoints handle mbufs as frames.
+ */
+#ifndef VERBLINE_RUNTIME_MEMPOOL_H
+#define VERBLINE_RUNTIME_MEMPOOL_H
+
+#include <rte_mbuf.h>
+
+#include <stdint.h>
+
+#include "dataplane/frame.h"
+#include "dataplane/runtime/error.h"
+
+/* Path MTU 4096, the longest headers, pad, ICRC and VCRC. */
+#define VL_MAX_FRAME_LENGTH (4096u + 128 + 3 + 4 + 2)
+#define VL_MAX_MEMPOOL_SIZE (1u << 22)
+
+/* count: buffers that the pool has at least, 1 to VL_MAX_MEMPOOL_SIZE. Each worker keeps a cache of
+ * its own. Freed by rte_mempool_free. NULL: *error says why. */
+struct rte_mempool *vl_mempool_create(const char *name, uint32_t count, struct vl_error *error);
+/* Megabytes that such a pool takes, to size EAL's memory before it starts. */
+uint32_t vl_mempool_megabytes(uint32_t count);
+
+/* One worker's view of a mempool as a pool of frames. */
+struct vl_mbuf_frame_pool {
+	struct vl_frame_pool pool; /* must be first */
+	struct rte_mempool *mempool;
+	uint64_t exhausted; /* gets that found none */
+};
+
+void vl_mbuf_frame_pool_init(struct vl_mbuf_frame_pool *pool, struct rte_mempool *mempool);
+
+/* The frame of an mbuf that has come in from a port; its holder is who owns pool. */
+static inline struct vl_frame *vl_frame_of_received(struct rte_mbuf *mbuf,
+						    struct vl_mbuf_frame_pool *pool)
+{
+	struct vl_frame *frame = rte_mbuf_to_priv(mbuf);
+
+	frame->data = rte_pktmbuf_mtod(mbuf, uint8_t *);
+	frame->next = NULL;
+	frame->pool = &pool->pool;
+	frame->owner = mbuf;
+	frame->length = mbuf->data_len;
+	frame->capacity = (uint32_t)mbuf->buf_len - mbuf->data_off;
+	return frame;
+}
+
+/* The mbuf of a frame, ready to be given to a port. */
+static inline struct rte_mbuf *vl_mbuf_of_frame(struct vl_frame *frame)
+{
+	struct rte_mbuf *mbuf = frame->owner;
+
+	mbuf->data_len = (uint16_t)frame->length;
+	mbuf->pkt_len = frame->length;
+	return mbuf;
+}
+
+#endif
