@@ -240,7 +240,7 @@ struct vl_outgoing {
 	uint8_t *headers;
 	/* Out */
 	uint16_t header_length;  /* Ethernet (or LRH) up to the last extension header */
-	uint16_t network_offset; /* of the IP header, GRH or LRH in headers */
+	uint16_t network_offset; /* of the IP header or the GRH, or for IB_LOCAL the LRH, in headers */
 	uint8_t pad_count;       /* zero bytes after the payload, before the ICRC */
 	uint8_t span_count;
 	uint8_t priority;    /* 0..7, the service level */

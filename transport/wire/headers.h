@@ -32,8 +32,8 @@
 #define VL_GRH_NEXT_HEADER 0x1b /* IBA transport */
 #define VL_ROCEV2_UDP_PORT 4791
 
-#define VL_ICRC_LENGTH	      4
-#define VL_VCRC_LENGTH	      2
+#define VL_ICRC_LENGTH        4
+#define VL_VCRC_LENGTH        2
 #define VL_LINK_PACKET_LENGTH 6 /* flow control, IBTA 7.9.4 */
 /* Reserved bytes after the BTH of a CNP, A17.9.3. */
 #define VL_CNP_PAYLOAD_LENGTH 16
@@ -95,8 +95,8 @@ struct vl_lrh {
 #define VL_LRH_PACKET_LENGTH_MASK 0x07ff
 
 /* Link next header. */
-#define VL_LNH_RAW	  0
-#define VL_LNH_RAW_IPV6	  1
+#define VL_LNH_RAW        0
+#define VL_LNH_RAW_IPV6   1
 #define VL_LNH_IBA_LOCAL  2
 #define VL_LNH_IBA_GLOBAL 3
 
@@ -110,14 +110,14 @@ struct vl_bth {
 	uint8_t psn[3];
 };
 
-#define VL_BTH_SOLICITED	 0x80
-#define VL_BTH_MIG_REQ		 0x40
-#define VL_BTH_PAD_SHIFT	 4
-#define VL_BTH_PAD_MASK		 3
-#define VL_BTH_VERSION_MASK	 0x0f
-#define VL_BTH_FECN		 0x80
-#define VL_BTH_BECN		 0x40
-#define VL_BTH_ACK_REQUEST	 0x80
+#define VL_BTH_SOLICITED         0x80
+#define VL_BTH_MIG_REQ           0x40
+#define VL_BTH_PAD_SHIFT         4
+#define VL_BTH_PAD_MASK          3
+#define VL_BTH_VERSION_MASK      0x0f
+#define VL_BTH_FECN              0x80
+#define VL_BTH_BECN              0x40
+#define VL_BTH_ACK_REQUEST       0x80
 #define VL_BTH_CONGESTION_OFFSET 4
 
 struct vl_rdeth {

@@ -29,10 +29,18 @@ struct vl_crc32_shift {
 };
 struct vl_crc32_shift vl_crc32_shift(uint64_t length_of_second);
 uint32_t vl_crc32_combine(uint32_t first, uint32_t second, struct vl_crc32_shift shift);
+/* The same without the processor's carry-less multiply, for comparison. */
+uint32_t vl_crc32_combine_portable(uint32_t first, uint32_t second, struct vl_crc32_shift shift);
 
-/* State after the masked headers: network_header (IP, GRH or LRH) up to and including the last
- * extension header; continue over payload and pad with vl_crc32. length <=
- * VL_MAX_HEADER_LENGTH. */
+/* network_header: the IPv4 or IPv6 header, the GRH, or for IB_LOCAL the LRH. (Before a GRH the
+ * LRH counts as ones, and what it holds does not matter.)
+ *
+ * vl_icrc_mask replaces the mutable fields, up to the BTH's, by ones in place and returns the
+ * CRC to start from. */
+uint32_t vl_icrc_mask(enum vl_encapsulation encapsulation, uint8_t *network_header);
+/* CRC of the masked headers, from network_header up to and including the last extension
+ * header; continue over payload and pad with vl_crc32. length is at least that up to the BTH's
+ * end and at most VL_MAX_HEADER_LENGTH. */
 uint32_t vl_icrc_headers(enum vl_encapsulation encapsulation, const uint8_t *network_header,
 			 uint32_t length);
 /* The right ICRC of a parsed packet; packet->icrc must not be NULL. */

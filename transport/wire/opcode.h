@@ -69,8 +69,8 @@ enum vl_opcode_flag {
 	VL_OPCODE_FIRST = 1u << 9,
 	VL_OPCODE_LAST = 1u << 10,
 	/* Content */
-	VL_OPCODE_PAYLOAD = 1u << 11,	   /* may carry payload */
-	VL_OPCODE_RECEIVE = 1u << 12,	   /* consumes a receive work request (at its end) */
+	VL_OPCODE_PAYLOAD = 1u << 11,      /* may carry payload */
+	VL_OPCODE_RECEIVE = 1u << 12,      /* consumes a receive work request (at its end) */
 	VL_OPCODE_NOTIFICATION = 1u << 13, /* CNP, CN */
 	/* Extension headers */
 	VL_OPCODE_RDETH = 1u << 16,
@@ -86,8 +86,8 @@ enum vl_opcode_flag {
 };
 
 struct vl_opcode_info {
-	const char *name;	  /* as "RC SEND First"; never NULL */
-	uint32_t flags;		  /* enum vl_opcode_flag; 0: reserved */
+	const char *name;         /* as "RC SEND First"; never NULL */
+	uint32_t flags;           /* enum vl_opcode_flag; 0: reserved */
 	uint8_t extension_length; /* bytes between the BTH and the payload */
 };
 

@@ -28,7 +28,7 @@ enum vl_encapsulation {
 enum vl_link_type {
 	VL_LINK_ETHERNET,
 	VL_LINK_INFINIBAND, /* starts with an LRH */
-	VL_LINK_IP,	    /* starts with an IPv4 or IPv6 header (raw IP captures) */
+	VL_LINK_IP,         /* starts with an IPv4 or IPv6 header (raw IP captures) */
 };
 
 /* Longest Ethernet..extension headers that we send: Ethernet 14, VLAN 4, IPv6 40, UDP 8,
@@ -50,8 +50,8 @@ struct vl_packet {
 	const uint8_t *icrc; /* 4 bytes */
 	const uint8_t *vcrc; /* 2 bytes on InfiniBand where the capture has them, else NULL */
 	const struct vl_opcode_info *info; /* never NULL in a parsed packet */
-	uint32_t payload_length;	   /* without pad; a CNP's 16 reserved bytes count */
-	uint32_t transport_length;	   /* BTH to ICRC, both included */
+	uint32_t payload_length;           /* without pad; a CNP's 16 reserved bytes count */
+	uint32_t transport_length;         /* BTH to ICRC, both included */
 	enum vl_encapsulation encapsulation;
 
 	/* Link and network */
@@ -65,8 +65,8 @@ struct vl_packet {
 	uint8_t traffic_class; /* DSCP and ECN */
 	uint8_t hop_limit;
 	uint32_t flow_label;
-	uint16_t udp_source_port;		   /* 0 without UDP */
-	bool grh_present;			   /* addresses below are valid (not IB_LOCAL) */
+	uint16_t udp_source_port;                  /* 0 without UDP */
+	bool grh_present;                          /* addresses below are valid (not IB_LOCAL) */
 	union ibv_gid source_gid, destination_gid; /* IPv4 as ::ffff:a.b.c.d */
 
 	/* BTH */
@@ -84,16 +84,16 @@ struct vl_packet {
 	/* Extension headers; valid as info->flags says */
 	uint8_t syndrome; /* AETH */
 	uint32_t msn;
-	uint64_t remote_address;	/* RETH, AtomicETH */
-	uint32_t rkey;			/* RETH, AtomicETH */
-	uint32_t dma_length;		/* RETH */
-	uint64_t swap_or_add, compare;	/* AtomicETH */
-	uint64_t original;		/* AtomicAckETH */
-	__be32 immediate;		/* ImmDt, in network order */
-	uint32_t invalidate_rkey;	/* IETH */
-	uint32_t qkey, source_qpn;	/* DETH */
-	uint32_t end_to_end_context;	/* RDETH */
-	uint32_t xrc_srqn;		/* XRCETH */
+	uint64_t remote_address;        /* RETH, AtomicETH */
+	uint32_t rkey;                  /* RETH, AtomicETH */
+	uint32_t dma_length;            /* RETH */
+	uint64_t swap_or_add, compare;  /* AtomicETH */
+	uint64_t original;              /* AtomicAckETH */
+	__be32 immediate;               /* ImmDt, in network order */
+	uint32_t invalidate_rkey;       /* IETH */
+	uint32_t qkey, source_qpn;      /* DETH */
+	uint32_t end_to_end_context;    /* RDETH */
+	uint32_t xrc_srqn;              /* XRCETH */
 	uint8_t placement, selectivity; /* FETH */
 };
 

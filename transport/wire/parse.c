@@ -3,10 +3,10 @@
 
 #include "transport/wire/parse.h"
 
-#include <string.h>
-
 #include "transport/wire/headers.h"
 #include "transport/wire/opcode.h"
+
+#include <string.h>
 
 /*
  * One function a layer, each handing the rest to the next. "there" is how many bytes from
@@ -282,22 +282,46 @@ static enum vl_parse_result parse_ipv6(struct vl_packet *packet, const uint8_t *
 	return parse_udp(packet, at, there, payload_length);
 }
 
-/* room: bytes on the wire that the GRH and what it covers may fill. exact: whether they must,
- * as behind an LRH that states its own length. */
-static enum vl_parse_result parse_grh(struct vl_packet *packet, const uint8_t *at, uint32_t there,
-				      uint32_t room, bool exact)
+static bool is_grh_possible(const struct vl_ipv6_header *grh)
+{
+	return grh->version_class_label[0] >> 4 == 6 && grh->next_header == VL_GRH_NEXT_HEADER;
+}
+
+static enum vl_parse_result parse_rocev1(struct vl_packet *packet, const uint8_t *at,
+					 uint32_t there, uint32_t wire)
 {
 	const struct vl_ipv6_header *grh = (const struct vl_ipv6_header *)at;
 	uint32_t length;
 
 	if (there < sizeof(*grh))
-		return cut(there, room, VL_PARSE_grh_header);
+		return cut(there, wire, VL_PARSE_grh_header);
 	length = vl_load_be16(grh->payload_length);
-	if (grh->version_class_label[0] >> 4 != 6 || grh->next_header != VL_GRH_NEXT_HEADER ||
-	    sizeof(*grh) + length > room || (exact && sizeof(*grh) + length != room))
+	if (!is_grh_possible(grh) || length > wire - sizeof(*grh))
 		return VL_PARSE_grh_header;
+	packet->encapsulation = VL_ENCAPSULATION_ROCEV1;
 	parse_ipv6_fields(packet, grh);
 	return parse_transport(packet, at + sizeof(*grh), there - sizeof(*grh), length);
+}
+
+/* length: GRH to ICRC as the LRH states it. The LRH alone delimits the packet, so what follows a
+ * wrong GRH is still read. */
+static enum vl_parse_result parse_grh(struct vl_packet *packet, const uint8_t *at, uint32_t there,
+				      uint32_t length)
+{
+	const struct vl_ipv6_header *grh = (const struct vl_ipv6_header *)at;
+	enum vl_parse_result result;
+
+	if (length < sizeof(*grh))
+		return VL_PARSE_grh_header;
+	if (there < sizeof(*grh))
+		return VL_PARSE_captured_short;
+	length -= sizeof(*grh);
+	parse_ipv6_fields(packet, grh);
+	result = parse_transport(packet, at + sizeof(*grh), there - sizeof(*grh), length);
+	if (result == VL_PARSE_ok &&
+	    (!is_grh_possible(grh) || vl_load_be16(grh->payload_length) != length))
+		return VL_PARSE_grh_header;
+	return result;
 }
 
 static enum vl_parse_result parse_ethernet(struct vl_packet *packet, const uint8_t *at,
@@ -336,8 +360,7 @@ static enum vl_parse_result parse_ethernet(struct vl_packet *packet, const uint8
 	case VL_ETHERTYPE_IPV6:
 		return parse_ipv6(packet, at, there, wire);
 	case VL_ETHERTYPE_ROCEV1:
-		packet->encapsulation = VL_ENCAPSULATION_ROCEV1;
-		return parse_grh(packet, at, there, wire, false);
+		return parse_rocev1(packet, at, there, wire);
 	default:
 		return VL_PARSE_not_rdma;
 	}
@@ -373,7 +396,7 @@ static enum vl_parse_result parse_lrh(struct vl_packet *packet, const uint8_t *a
 	length -= sizeof(*lrh);
 	if (next == VL_LNH_IBA_GLOBAL) {
 		packet->encapsulation = VL_ENCAPSULATION_IB_GLOBAL;
-		return parse_grh(packet, at + sizeof(*lrh), there, length, true);
+		return parse_grh(packet, at + sizeof(*lrh), there, length);
 	}
 	packet->encapsulation = VL_ENCAPSULATION_IB_LOCAL;
 	packet->network = at;

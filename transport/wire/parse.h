@@ -11,26 +11,26 @@
 
 #include "transport/wire/packet.h"
 
-#define VL_PARSE_RESULTS(X)                                                         \
-	X(ok, "parsed")                                                             \
-	X(too_short, "ends inside the link header")                                 \
-	X(not_rdma, "another protocol")                                             \
-	X(vlan_depth, "more than two VLAN tags")                                    \
-	X(ip_truncated, "ends inside the IP header or before its stated length")    \
-	X(ip_header, "the IP version, header length or total length is impossible") \
-	X(ip_fragment, "an IP fragment")                                            \
-	X(ip_checksum, "the IPv4 header checksum is wrong")                         \
-	X(udp_length, "the UDP length disagrees with the IP length")                \
-	X(grh_header, "the GRH's version, length or next header is impossible")     \
-	X(lrh_header, "the LRH's version, LNH or packet length is impossible")      \
-	X(lrh_raw, "a raw InfiniBand packet without a BTH")                         \
-	X(link_packet, "an InfiniBand flow control packet")                         \
-	X(bth_truncated, "ends inside the BTH")                                     \
-	X(opcode_reserved, "the BTH opcode is reserved")                            \
-	X(extension_truncated, "ends inside an extension header")                   \
-	X(pad_count, "the pad count exceeds the payload")                           \
-	X(payload_alignment, "the payload and pad are no multiple of four bytes")   \
-	X(payload_unexpected, "an opcode without payload carries one")              \
+#define VL_PARSE_RESULTS(X)                                                                        \
+	X(ok, "parsed")                                                                            \
+	X(too_short, "ends inside the link header")                                                \
+	X(not_rdma, "another protocol")                                                            \
+	X(vlan_depth, "more than two VLAN tags")                                                   \
+	X(ip_truncated, "ends inside the IP header or before its stated length")                   \
+	X(ip_header, "the IP version, header length or total length is impossible")                \
+	X(ip_fragment, "an IP fragment")                                                           \
+	X(ip_checksum, "the IPv4 header checksum is wrong")                                        \
+	X(udp_length, "the UDP length disagrees with the IP length")                               \
+	X(grh_header, "the GRH's version, length or next header is impossible")                    \
+	X(lrh_header, "the LRH's version, LNH or packet length is impossible")                     \
+	X(lrh_raw, "a raw InfiniBand packet without a BTH")                                        \
+	X(link_packet, "an InfiniBand flow control packet")                                        \
+	X(bth_truncated, "ends inside the BTH")                                                    \
+	X(opcode_reserved, "the BTH opcode is reserved")                                           \
+	X(extension_truncated, "ends inside an extension header")                                  \
+	X(pad_count, "the pad count exceeds the payload")                                          \
+	X(payload_alignment, "the payload and pad are no multiple of four bytes")                  \
+	X(payload_unexpected, "an opcode without payload carries one")                             \
 	X(captured_short, "the packet was cut when it was captured")
 
 enum vl_parse_result {
@@ -50,6 +50,7 @@ enum vl_parse_result {
  *   fields, and if the BTH and its extension headers are all there, they too and bth, info,
  *   payload, payload_length (that on the wire) and transport_length; else bth is NULL.
  *   icrc is NULL.
+ * - grh_header behind an LRH: as for ok.
  * - opcode_reserved, extension_truncated, pad_count, payload_alignment, payload_unexpected: the
  *   BTH's fields and bth, info, icrc, so that the ICRC can be checked; payload is what follows
  *   the headers that could be read.

@@ -35,27 +35,32 @@ struct vl_path_attr {
 struct vl_path {
 	uint8_t bytes[VL_PATH_MAX_LENGTH];
 	uint8_t length;
-	uint8_t network_offset; /* of the IP header, GRH, or LRH (InfiniBand) in bytes */
-	uint8_t encapsulation;	/* enum vl_encapsulation */
+	uint8_t network_offset; /* of the IP header or the GRH, or for IB_LOCAL the LRH, in bytes */
+	uint8_t encapsulation;  /* enum vl_encapsulation */
 	uint16_t checksum_base; /* one's complement sum of the IPv4 header without total length */
 };
 
-/* -EINVAL: a field out of its range, or a GID that does not fit the encapsulation. */
+/* The IPv4 header has identification 0 and may not be fragmented; the UDP checksum is 0.
+ * -EINVAL: a field out of its range, a VLAN on InfiniBand, or a GID that does not fit the
+ * encapsulation (IPv4 takes ::ffff:a.b.c.d, IPv6 anything else). */
 int vl_path_init(struct vl_path *path, const struct vl_path_attr *attr);
-/* Writes the headers for a BTH..pad of transport_length bytes (the ICRC, 4 bytes, comes on
- * top). Returns the offset of the BTH in out. */
+/* Writes the headers for a BTH..pad of transport_length bytes, a multiple of four (the ICRC, 4
+ * bytes, comes on top). out has room for VL_PATH_MAX_LENGTH bytes; what lies behind the headers
+ * is undefined. Returns the offset of the BTH in out. */
 uint32_t vl_path_write(const struct vl_path *path, uint8_t *out, uint32_t transport_length);
-/* The same with another traffic class, for CNPs. */
+/* The same with another traffic class, for CNPs. (IB_LOCAL has none.) */
 uint32_t vl_path_write_class(const struct vl_path *path, uint8_t *out, uint32_t transport_length,
 			     uint8_t traffic_class);
+/* Without effect where there is no UDP. */
 void vl_path_set_udp_source_port(struct vl_path *path, uint16_t port);
 /* RoCEv2 entropy: the UDP source port of a 20-bit flow label (rdma-core's
  * ibv_flow_label_to_udp_sport), and the flow label that the QPNs give when it is 0. */
 uint16_t vl_flow_label_to_udp_source_port(uint32_t flow_label);
 uint32_t vl_flow_label_from_qpns(uint32_t local_qpn, uint32_t remote_qpn);
 
-/* Sets ECN to CE in a frame already built (Ethernet, VLAN, IPv4 with its checksum, IPv6, GRH).
- * False: not ECN-capable (not IP, or not ECT), unchanged. The ICRC does not cover it. */
+/* Sets ECN to CE in an Ethernet frame already built: IPv4 with its checksum, IPv6, GRH, behind any
+ * VLAN tags. True: it says CE now. False: not ECN-capable (another protocol, or not ECT),
+ * unchanged. The ICRC does not cover these bits. */
 bool vl_frame_mark_ce(uint8_t *frame, uint32_t length);
 
 #endif

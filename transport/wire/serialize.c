@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "transport/verbline.h"
+#include "transport/wire/headers.h"
+#include "transport/wire/icrc.h"
+#include "transport/wire/vcrc.h"
+
+#include <string.h>
+
+static uint8_t *copy_payload(uint8_t *at, const struct vl_outgoing *outgoing)
+{
+	for (uint32_t i = 0; i < outgoing->span_count; i++) {
+		memcpy(at, outgoing->spans[i].data, outgoing->spans[i].length);
+		at += outgoing->spans[i].length;
+	}
+	memset(at, 0, outgoing->pad_count);
+	return at + outgoing->pad_count;
+}
+
+/*
+ * The copy is made whole, then read once while it is in the first-level cache. Its mutable
+ * fields are masked for that time, so that one call of the CRC covers headers and payload.
+ */
+uint32_t vl_serialize(const struct vl_outgoing *outgoing, uint8_t *frame, uint32_t capacity)
+{
+	uint32_t header_length = outgoing->header_length;
+	uint32_t masked_length = header_length - outgoing->network_offset;
+	uint8_t *network = frame + outgoing->network_offset;
+	uint8_t unmasked[VL_MAX_HEADER_LENGTH];
+	uint8_t *at = frame + header_length;
+	uint32_t icrc;
+
+	if (capacity < outgoing->frame_length)
+		return 0;
+	memcpy(unmasked, outgoing->headers + outgoing->network_offset, masked_length);
+	if (frame != outgoing->headers)
+		memcpy(frame, outgoing->headers, header_length);
+	icrc = vl_icrc_mask(outgoing->encapsulation, network);
+	at = copy_payload(at, outgoing);
+	icrc = htole32(vl_crc32(icrc, network, (size_t)(at - network)));
+	memcpy(network, unmasked, masked_length);
+	memcpy(at, &icrc, sizeof(icrc));
+	at += sizeof(icrc);
+	if (outgoing->encapsulation == VL_ENCAPSULATION_IB_LOCAL ||
+	    outgoing->encapsulation == VL_ENCAPSULATION_IB_GLOBAL) {
+		uint16_t vcrc = htole16(vl_vcrc(frame, (size_t)(at - frame)));
+
+		memcpy(at, &vcrc, sizeof(vcrc));
+		at += sizeof(vcrc);
+	}
+	return (uint32_t)(at - frame);
+}
