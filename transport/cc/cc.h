@@ -24,21 +24,25 @@ struct vl_cc_algorithm;
 	X(rpg_ai_rate, 40, 5, 1, 800000, "Mb/s", "additive increase step (R_AI)")                  \
 	X(rpg_hai_rate, 200, 50, 1, 800000, "Mb/s", "hyper increase step (R_HAI)")                 \
 	X(rpg_time_reset, 55, 300, 1, 131071, "us", "period of the increase timer (T)")            \
-	X(rpg_byte_reset, 156250, 32767, 0, 4194303, "64 B", "bytes per increase event (B); 0 is off") \
+	X(rpg_byte_reset, 156250, 32767, 0, 4194303, "64 B",                                       \
+	  "bytes per increase event (B); 0 is off")                                                \
 	X(rpg_threshold, 5, 1, 1, 31, "events", "events before the next phase (F)")                \
 	X(rpg_max_rate, 0, 0, 0, 1600000, "Mb/s", "highest rate; 0 is the line rate")              \
 	X(rpg_min_rate, 1, 1, 1, 1600000, "Mb/s", "lowest rate")                                   \
 	X(rpg_min_dec_fac, 50, 50, 1, 100, "%", "a cut leaves at least this part of the rate")     \
 	X(rpg_gd, 11, 11, 10, 11, "log2", "a cut takes alpha * 2^rpg_gd / 2^12: 11 is alpha / 2")  \
-	X(dce_tcp_g, 1020, 1019, 0, 1023, "1/1024", "part of alpha kept per update; g = 1 - x / 1024") \
+	X(dce_tcp_g, 1020, 1019, 0, 1023, "1/1024",                                                \
+	  "part of alpha kept per update; g = 1 - x / 1024")                                       \
 	X(dce_tcp_rtt, 55, 1, 1, 131071, "us", "period of the alpha update (tau')")                \
 	X(initial_alpha_value, 1023, 1023, 1, 1023, "1/1024", "alpha at the first CNP")            \
 	X(rate_reduce_monitor_period, 0, 4, 0, 131071, "us", "least time between two cuts")        \
-	X(rate_to_set_on_first_cnp, 0, 0, 0, 1600000, "Mb/s", "rate at the first CNP; 0: cut as usual") \
+	X(rate_to_set_on_first_cnp, 0, 0, 0, 1600000, "Mb/s",                                      \
+	  "rate at the first CNP; 0: cut as usual")                                                \
 	X(clamp_tgt_rate, 1, 0, 0, 1, "bool", "every cut sets the target rate to the current one") \
 	X(clamp_tgt_rate_after_time_inc, 1, 1, 0, 1, "bool",                                       \
 	  "a cut after a timer increase sets the target rate")                                     \
-	X(min_time_between_cnps, 50, 4, 0, 131071, "us", "notification point: least time between CNPs of a QP (N)") \
+	X(min_time_between_cnps, 50, 4, 0, 131071, "us",                                           \
+	  "notification point: least time between CNPs of a QP (N)")                               \
 	X(cnp_dscp, 48, 48, 0, 63, "DSCP", "of CNPs")                                              \
 	X(cnp_802p_prio, 6, 6, 0, 7, "priority", "of CNPs")
 
@@ -50,9 +54,10 @@ struct vl_dcqcn_parameters {
 
 struct vl_cc_parameters {
 	const struct vl_cc_algorithm *algorithm;
-	uint64_t fixed_rate;    /* bit/s, algorithm fixed */
-	uint64_t initial_rate;  /* bit/s; 0: the line rate */
-	struct vl_dcqcn_parameters dcqcn; /* its notification point part is used with every algorithm */
+	uint64_t fixed_rate;   /* bit/s, algorithm fixed */
+	uint64_t initial_rate; /* bit/s; 0: the line rate */
+	/* The notification point's part is used with every algorithm. */
+	struct vl_dcqcn_parameters dcqcn;
 };
 
 /* Lives in the QP; each algorithm has its own view of the words. */
@@ -63,7 +68,7 @@ struct vl_cc_state {
 struct vl_cc_report {
 	uint64_t rate;        /* bit/s allowed now; UINT64_MAX: not limited */
 	uint64_t target_rate; /* bit/s; dcqcn */
-	double alpha;         /* 0..1; dcqcn */
+	double alpha;         /* 0..1; dcqcn: 0 before the first CNP */
 	uint64_t rate_cuts;
 };
 
@@ -93,6 +98,7 @@ struct vl_cc_algorithm {
 	/* Largest number of unacknowledged packets; NULL: the device's limit. */
 	uint32_t (*window)(const struct vl_cc_state *state,
 			   const struct vl_cc_parameters *parameters);
+	/* Leaves the state as it is. */
 	struct vl_cc_report (*report)(struct vl_cc_state *state,
 				      const struct vl_cc_parameters *parameters, uint64_t now);
 };
@@ -107,6 +113,10 @@ const char *vl_cc_name(unsigned int n);
 int vl_dcqcn_profile(struct vl_dcqcn_parameters *parameters, const char *profile);
 /* Sets a parameter by name; -ENOENT: no such parameter, -ERANGE: value not allowed. */
 int vl_dcqcn_set(struct vl_dcqcn_parameters *parameters, const char *name, uint64_t value);
+
+/* 0, or -EINVAL: no algorithm, or a parameter outside its range (those of dcqcn may be zero with
+ * another algorithm). The algorithms rely on it. */
+int vl_cc_check(const struct vl_cc_parameters *parameters);
 
 struct vl_dcqcn_description {
 	const char *name, *unit, *meaning;
