@@ -273,6 +273,7 @@ struct vl_requester {
 	uint32_t send_psn;     /* of the next packet */
 	uint32_t unsent_psn;   /* first never sent: below it everything is a retransmission */
 	uint32_t unacked_psn;  /* oldest not acknowledged */
+	uint32_t ack_request_psn; /* just after the newest packet that asked for an answer */
 	uint32_t limit_ssn;    /* LSN: credits granted (IBTA 9.7.7.2) */
 	uint64_t wait_until;   /* ns; RNR back-off */
 	uint64_t wake_time;    /* ns; with VL_SEND_LATER */
@@ -306,6 +307,7 @@ struct vl_responder {
 	uint32_t msn;
 	uint32_t nak_psn;
 	uint16_t resource_count;     /* max_dest_rd_atomic as granted */
+	uint16_t resource_mask;      /* of the ring, a power of two not below resource_count, less 1 */
 	uint16_t resource_head, resource_tail; /* run freely: the last resource_count are kept */
 	uint16_t resource_next;      /* first that may be pending */
 	uint8_t operation;           /* of the last packet of an unfinished message */
@@ -449,6 +451,8 @@ void vl_rc_receive(struct vl_qp *qp, const struct vl_packet *packet, uint64_t no
 enum vl_send_result vl_rc_urgent(struct vl_qp *qp, struct vl_outgoing *outgoing, uint64_t now);
 enum vl_send_result vl_rc_send(struct vl_qp *qp, struct vl_outgoing *outgoing, uint64_t now);
 void vl_rc_ack_timeout(struct vl_qp *qp, uint64_t now);
+/* SQD was entered: reports it drained if nothing is outstanding. */
+void vl_rc_check_drained(struct vl_qp *qp);
 /* Receives were posted: an unsolicited ACK with the new credits, if the peer ran out. */
 void vl_rc_receives_posted(struct vl_qp *qp);
 

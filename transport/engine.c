@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* The core's door: a packet in, a packet out, the next deadline; and who is ready to send. */
+
+#include "transport/object/object.h"
+#include "transport/outgoing.h"
+#include "transport/wire/icrc.h"
+#include "transport/wire/parse.h"
+
+#include <string.h>
+
+/* ---- Lists ---------------------------------------------------------------------------------- */
+
+static void append(struct vl_link *lists, uint8_t *mask, uint8_t priority, struct vl_link *link)
+{
+	if (vl_link_is_listed(link))
+		return;
+	vl_list_append(&lists[priority], link);
+	*mask |= (uint8_t)(1u << priority);
+}
+
+static void take(struct vl_link *lists, uint8_t *mask, uint8_t priority, struct vl_link *link)
+{
+	vl_list_remove(link);
+	if (vl_list_is_empty(&lists[priority]))
+		*mask &= (uint8_t)~(1u << priority);
+}
+
+void vl_engine_urgent(struct vl_qp *qp)
+{
+	struct vl_device *device = qp->device;
+
+	append(device->urgent, &device->urgent_mask, qp->priority, &qp->urgent_link);
+}
+
+void vl_engine_ready(struct vl_qp *qp)
+{
+	struct vl_device *device = qp->device;
+
+	/* While it is paced the armed timer is the answer: nothing may go before. RNR back-off, which
+	 * uses the same timer, does not hold READ responses. */
+	if (vl_timer_is_armed(&qp->pace_timer) && qp->requester.pace_time > device->now)
+		return;
+	append(device->ready, &device->ready_mask, qp->priority, &qp->ready_link);
+}
+
+void vl_engine_forget(struct vl_qp *qp)
+{
+	struct vl_device *device = qp->device;
+
+	vl_list_remove(&qp->notification_link);
+	if (vl_link_is_listed(&qp->urgent_link))
+		take(device->urgent, &device->urgent_mask, qp->priority, &qp->urgent_link);
+	if (vl_link_is_listed(&qp->ready_link))
+		take(device->ready, &device->ready_mask, qp->priority, &qp->ready_link);
+	vl_timer_cancel(&device->wheel, &qp->pace_timer);
+	vl_timer_cancel(&device->wheel, &qp->ack_timer);
+}
+
+void vl_set_paused_priorities(struct vl_device *device, uint8_t priorities)
+{
+	device->paused_mask = priorities;
+}
+
+/* ---- A packet in ---------------------------------------------------------------------------- */
+
+static bool is_ours(const struct vl_device *device, const struct vl_packet *packet)
+{
+	static const uint8_t no_mac[6];
+
+	if (packet->encapsulation == VL_ENCAPSULATION_IB_LOCAL ||
+	    packet->encapsulation == VL_ENCAPSULATION_IB_GLOBAL) {
+		if (packet->destination_lid != device->config.lid)
+			return false;
+	} else if (memcmp(packet->destination_mac, device->config.mac, 6) &&
+		   memcmp(packet->destination_mac, no_mac, 6)) {
+		return false;
+	}
+	if (!packet->grh_present)
+		return true;
+	for (uint32_t i = 0; i < device->config.gid_count; i++) {
+		if (!memcmp(&packet->destination_gid, &device->config.gids[i].gid,
+			    sizeof(union ibv_gid)))
+			return true;
+	}
+	return false;
+}
+
+static bool pkey_matches(const struct vl_device *device, uint16_t ours, uint16_t theirs)
+{
+	if (!(theirs & 0x7fff))
+		return device->config.accept_invalid_pkey;
+	/* IBTA 10.9.3: same partition, and at least one full member. */
+	return (ours & 0x7fff) == (theirs & 0x7fff) && ((ours | theirs) & 0x8000);
+}
+
+static bool may_receive(const struct vl_qp *qp)
+{
+	return qp->state == IBV_QPS_RTR || qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD ||
+	       qp->state == IBV_QPS_SQE;
+}
+
+static bool is_from_peer(const struct vl_qp *qp, const struct vl_packet *packet)
+{
+	return !packet->grh_present ||
+	       !memcmp(&packet->source_gid, &qp->remote_gid, sizeof(union ibv_gid));
+}
+
+static void receive_notification(struct vl_device *device, const struct vl_packet *packet,
+				 uint64_t now)
+{
+	struct vl_qp *qp = vl_table_find(&device->qps, packet->destination_qpn);
+
+	if (!qp || qp->type == IBV_QPT_UD || !may_receive(qp) || !is_from_peer(qp, packet) ||
+	    !packet->becn) {
+		device->drops[VL_DROP_cnp_unknown_qp]++;
+		return;
+	}
+	VL_COUNT(qp, cnp_rx);
+	if (qp->cc->algorithm->on_cnp)
+		qp->cc->algorithm->on_cnp(&qp->cc_state, qp->cc, now);
+}
+
+/* Why the QP does not take the packet, or VL_DROP_COUNT if it does. */
+static enum vl_drop admission(const struct vl_qp *qp, const struct vl_packet *packet)
+{
+	enum vl_service service = vl_opcode_service(packet->opcode);
+	enum vl_service served = qp->type == IBV_QPT_RC   ? VL_SERVICE_RC
+				 : qp->type == IBV_QPT_UC ? VL_SERVICE_UC
+							  : VL_SERVICE_UD;
+
+	if (service != served)
+		return VL_DROP_service;
+	if (!may_receive(qp))
+		return VL_DROP_qp_state;
+	if (!qp->is_gsi && !pkey_matches(qp->device, qp->pkey, packet->pkey))
+		return VL_DROP_pkey;
+	if (qp->type != IBV_QPT_UD && !is_from_peer(qp, packet))
+		return VL_DROP_source;
+	return VL_DROP_COUNT;
+}
+
+static void note_congestion(struct vl_qp *qp, const struct vl_packet *packet, uint64_t now)
+{
+	if (vl_packet_ecn(packet) != VL_ECN_CE)
+		return;
+	VL_COUNT(qp, ecn_ce_rx);
+	/* Only data speaks of a flow that could slow down; UD has no peer to tell. */
+	if (qp->type != IBV_QPT_UD && (packet->info->flags & VL_OPCODE_PAYLOAD) &&
+	    vl_notification_due(&qp->notification, qp->cc, now))
+		vl_engine_notify(qp);
+}
+
+void vl_receive(struct vl_device *device, const struct vl_packet *packet, uint64_t now)
+{
+	enum vl_drop drop;
+	struct vl_qp *qp;
+
+	if (now > device->now)
+		device->now = now;
+	if (packet->transport_version) {
+		device->drops[VL_DROP_version]++;
+		return;
+	}
+	if (!is_ours(device, packet)) {
+		device->drops[VL_DROP_not_for_us]++;
+		return;
+	}
+	if (packet->info->flags & VL_OPCODE_NOTIFICATION) {
+		receive_notification(device, packet, now);
+		return;
+	}
+	qp = vl_table_find(&device->qps, packet->destination_qpn);
+	if (!qp) {
+		device->drops[VL_DROP_unknown_qp]++;
+		return;
+	}
+	drop = admission(qp, packet);
+	if (drop != VL_DROP_COUNT) {
+		device->drops[drop]++;
+		return;
+	}
+	if (!qp->communication_established && qp->state == IBV_QPS_RTR &&
+	    qp->type == IBV_QPT_RC) {
+		qp->communication_established = true;
+		if (device->config.events.async)
+			device->config.events.async(device->config.events.context,
+						    IBV_EVENT_COMM_EST, qp);
+	}
+	note_congestion(qp, packet, now);
+	switch (qp->type) {
+	case IBV_QPT_RC:
+		vl_rc_receive(qp, packet, now);
+		break;
+	case IBV_QPT_UC:
+		vl_uc_receive(qp, packet, now);
+		break;
+	default:
+		vl_ud_receive(qp, packet, now);
+		break;
+	}
+}
+
+void vl_receive_frame(struct vl_device *device, enum vl_link_type link, const uint8_t *frame,
+		      uint32_t length, uint64_t now)
+{
+	struct vl_packet packet;
+	enum vl_parse_result result = vl_parse(&packet, link, frame, length, length);
+
+	if (result == VL_PARSE_opcode_reserved)
+		device->drops[VL_DROP_opcode]++;
+	else if (result != VL_PARSE_ok)
+		device->drops[VL_DROP_not_parsed]++;
+	else if (!vl_icrc_is_right(&packet))
+		device->drops[VL_DROP_icrc]++;
+	else
+		vl_receive(device, &packet, now);
+}
+
+/* ---- A packet out --------------------------------------------------------------------------- */
+
+void vl_engine_notify(struct vl_qp *qp)
+{
+	if (!vl_link_is_listed(&qp->notification_link))
+		vl_list_append(&qp->device->notifications, &qp->notification_link);
+}
+
+/* RoCEv2 CNP, A17.9.3: BECN, PSN 0, and 16 reserved bytes, in the CNPs' own class. */
+static bool send_notification(struct vl_device *device, struct vl_outgoing *outgoing)
+{
+	static const uint8_t reserved[16];
+	struct vl_qp *qp;
+	struct vl_outgoing_bth bth = {.opcode = VL_OPCODE_CNP, .becn = true};
+	const struct vl_dcqcn_parameters *parameters;
+	struct vl_path path;
+
+	if (vl_list_is_empty(&device->notifications))
+		return false;
+	qp = VL_CONTAINER(device->notifications.next, struct vl_qp, notification_link);
+	parameters = &qp->cc->dcqcn;
+	if (device->paused_mask & (1u << (parameters->cnp_802p_prio & 7)))
+		return false;
+	vl_list_remove(&qp->notification_link);
+	path = qp->path;
+	vl_path_set_class(&path, (uint8_t)(parameters->cnp_dscp << 2 | VL_ECN_ECT0),
+			  (uint8_t)(parameters->cnp_802p_prio & 7));
+	bth.destination_qpn = qp->remote_qpn;
+	outgoing->span_count = 0;
+	vl_outgoing_begin(qp, &path, &bth, sizeof(reserved), outgoing);
+	vl_outgoing_add_span(outgoing, reserved, sizeof(reserved));
+	outgoing->priority = (uint8_t)(parameters->cnp_802p_prio & 7);
+	VL_COUNT(qp, cnp_tx);
+	return true;
+}
+
+static bool send_urgent(struct vl_device *device, uint64_t now, struct vl_outgoing *outgoing)
+{
+	uint8_t mask;
+
+	while ((mask = device->urgent_mask & (uint8_t)~device->paused_mask)) {
+		uint8_t priority = (uint8_t)__builtin_ctz(mask);
+		struct vl_qp *qp =
+			VL_CONTAINER(device->urgent[priority].next, struct vl_qp, urgent_link);
+
+		take(device->urgent, &device->urgent_mask, priority, &qp->urgent_link);
+		outgoing->span_count = 0;
+		if (vl_rc_urgent(qp, outgoing, now) == VL_SEND_PACKET)
+			return true;
+	}
+	return false;
+}
+
+static enum vl_send_result send_one(struct vl_qp *qp, struct vl_outgoing *outgoing, uint64_t now)
+{
+	enum vl_send_result result;
+
+	do {
+		outgoing->span_count = 0;
+		switch (qp->type) {
+		case IBV_QPT_RC:
+			result = vl_rc_send(qp, outgoing, now);
+			break;
+		case IBV_QPT_UC:
+			result = vl_uc_send(qp, outgoing, now);
+			break;
+		default:
+			result = vl_ud_send(qp, outgoing, now);
+			break;
+		}
+	} while (result == VL_SEND_AGAIN);
+	return result;
+}
+
+static bool send_ready(struct vl_device *device, uint64_t now, struct vl_outgoing *outgoing)
+{
+	uint8_t mask;
+
+	while ((mask = device->ready_mask & (uint8_t)~device->paused_mask)) {
+		uint8_t from_next = mask & (uint8_t)(0xffu << device->next_priority);
+		uint8_t priority = (uint8_t)__builtin_ctz(from_next ? from_next : mask);
+		struct vl_qp *qp =
+			VL_CONTAINER(device->ready[priority].next, struct vl_qp, ready_link);
+
+		take(device->ready, &device->ready_mask, priority, &qp->ready_link);
+		switch (send_one(qp, outgoing, now)) {
+		case VL_SEND_PACKET:
+			vl_engine_ready(qp);
+			device->next_priority = (priority + 1) & 7;
+			return true;
+		case VL_SEND_LATER:
+			vl_timer_arm(&device->wheel, &qp->pace_timer, qp->requester.wake_time);
+			break;
+		default:
+			break;
+		}
+	}
+	return false;
+}
+
+static void run_timers(struct vl_device *device, uint64_t now)
+{
+	struct vl_timer *timer;
+	struct vl_qp *qp;
+
+	while ((timer = vl_timer_wheel_expire(&device->wheel, now))) {
+		if (timer->kind == VL_TIMER_PACE) {
+			vl_engine_ready(VL_CONTAINER(timer, struct vl_qp, pace_timer));
+			continue;
+		}
+		/* Progress moves the deadline without touching the wheel; the timer catches up. */
+		qp = VL_CONTAINER(timer, struct vl_qp, ack_timer);
+		if (!qp->requester.ack_deadline)
+			continue;
+		if (qp->requester.ack_deadline > now)
+			vl_timer_arm(&device->wheel, timer, qp->requester.ack_deadline);
+		else
+			vl_rc_ack_timeout(qp, now);
+	}
+}
+
+bool vl_transmit(struct vl_device *device, uint64_t now, struct vl_outgoing *outgoing)
+{
+	if (now > device->now)
+		device->now = now;
+	run_timers(device, device->now);
+	return send_notification(device, outgoing) ||
+	       send_urgent(device, device->now, outgoing) ||
+	       send_ready(device, device->now, outgoing);
+}
+
+uint64_t vl_next_deadline(const struct vl_device *device)
+{
+	if ((device->urgent_mask | device->ready_mask) & (uint8_t)~device->paused_mask)
+		return 0;
+	if (!vl_list_is_empty(&device->notifications)) {
+		const struct vl_qp *qp = VL_CONTAINER(device->notifications.next, struct vl_qp,
+						      notification_link);
+
+		if (!(device->paused_mask & (1u << (qp->cc->dcqcn.cnp_802p_prio & 7))))
+			return 0;
+	}
+	return vl_timer_wheel_next(&device->wheel);
+}
