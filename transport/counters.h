@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 #define VL_COUNTERS(X)                                                                             \
-	X(data_frames_tx, "frames", "request and READ response packets sent, retransmissions included") \
+	X(data_frames_tx, "frames",                                                                \
+	  "request and READ response packets sent, retransmissions included")                      \
 	X(data_frames_rx, "frames", "request and READ response packets accepted")                  \
 	X(data_bytes_tx, "bytes", "payload of data_frames_tx")                                     \
 	X(data_bytes_rx, "bytes", "payload of data_frames_rx")                                     \
@@ -68,7 +69,7 @@ enum vl_drop {
 #define VL_DROP_VALUE(name, meaning) VL_DROP_##name,
 	VL_DROPS(VL_DROP_VALUE)
 #undef VL_DROP_VALUE
-	VL_DROP_COUNT
+		VL_DROP_COUNT
 };
 
 #endif

@@ -24,7 +24,7 @@ static void take(struct vl_link *lists, uint8_t *mask, uint8_t priority, struct 
 {
 	vl_list_remove(link);
 	if (vl_list_is_empty(&lists[priority]))
-		*mask &= (uint8_t)~(1u << priority);
+		*mask &= (uint8_t) ~(1u << priority);
 }
 
 void vl_engine_urgent(struct vl_qp *qp)
@@ -38,8 +38,8 @@ void vl_engine_ready(struct vl_qp *qp)
 {
 	struct vl_device *device = qp->device;
 
-	/* While it is paced the armed timer is the answer: nothing may go before. RNR back-off, which
-	 * uses the same timer, does not hold READ responses. */
+	/* While it is paced the armed timer is the answer: nothing may go before. RNR back-off,
+	 * which uses the same timer, does not hold READ responses. */
 	if (vl_timer_is_armed(&qp->pace_timer) && qp->requester.pace_time > device->now)
 		return;
 	append(device->ready, &device->ready_mask, qp->priority, &qp->ready_link);
@@ -181,8 +181,7 @@ void vl_receive(struct vl_device *device, const struct vl_packet *packet, uint64
 		device->drops[drop]++;
 		return;
 	}
-	if (!qp->communication_established && qp->state == IBV_QPS_RTR &&
-	    qp->type == IBV_QPT_RC) {
+	if (!qp->communication_established && qp->state == IBV_QPS_RTR && qp->type == IBV_QPT_RC) {
 		qp->communication_established = true;
 		if (device->config.events.async)
 			device->config.events.async(device->config.events.context,
@@ -344,8 +343,7 @@ bool vl_transmit(struct vl_device *device, uint64_t now, struct vl_outgoing *out
 	if (now > device->now)
 		device->now = now;
 	run_timers(device, device->now);
-	return send_notification(device, outgoing) ||
-	       send_urgent(device, device->now, outgoing) ||
+	return send_notification(device, outgoing) || send_urgent(device, device->now, outgoing) ||
 	       send_ready(device, device->now, outgoing);
 }
 
@@ -354,8 +352,8 @@ uint64_t vl_next_deadline(const struct vl_device *device)
 	if ((device->urgent_mask | device->ready_mask) & (uint8_t)~device->paused_mask)
 		return 0;
 	if (!vl_list_is_empty(&device->notifications)) {
-		const struct vl_qp *qp = VL_CONTAINER(device->notifications.next, struct vl_qp,
-						      notification_link);
+		const struct vl_qp *qp =
+			VL_CONTAINER(device->notifications.next, struct vl_qp, notification_link);
 
 		if (!(device->paused_mask & (1u << (qp->cc->dcqcn.cnp_802p_prio & 7))))
 			return 0;

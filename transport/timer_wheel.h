@@ -17,17 +17,17 @@
 
 struct vl_timer {
 	struct vl_timer *next, *previous; /* next is NULL while not armed */
-	uint64_t expires;		  /* ns; as armed, or the wheel's now if that was later */
-	uint16_t slot;			  /* level << 6 | slot */
-	uint8_t kind;			  /* the owner's: what the timer is for */
+	uint64_t expires;                 /* ns; as armed, or the wheel's now if that was later */
+	uint16_t slot;                    /* level << 6 | slot */
+	uint8_t kind;                     /* the owner's: what the timer is for */
 };
 
 #define VL_WHEEL_LEVELS 11
-#define VL_WHEEL_SLOTS	64
+#define VL_WHEEL_SLOTS  64
 
 struct vl_timer_wheel {
-	uint64_t now;			    /* all timers before this have been handed out */
-	uint32_t levels;		    /* bit n: level n is not empty */
+	uint64_t now;                       /* all timers before this have been handed out */
+	uint32_t levels;                    /* bit n: level n is not empty */
 	uint64_t occupied[VL_WHEEL_LEVELS]; /* bit n: slot n is not empty */
 	/* The newest timer of a circular list, whose next is the oldest; stale if not occupied. */
 	struct vl_timer *slots[VL_WHEEL_LEVELS][VL_WHEEL_SLOTS];

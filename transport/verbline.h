@@ -45,7 +45,7 @@ struct vl_qp;
 /* Largest inline payload of one work request, bytes. */
 #define VL_MAX_INLINE 512
 /* Entries of a device's GID table and P_Key table. */
-#define VL_MAX_GIDS 16
+#define VL_MAX_GIDS  16
 #define VL_MAX_PKEYS 16
 /* IBTA 9.3.1.1: a message is at most 2^31 bytes. */
 #define VL_MAX_MESSAGE (UINT32_C(1) << 31)
@@ -92,9 +92,9 @@ struct vl_device_events {
 struct vl_device_config {
 	struct vl_allocator allocator;
 	struct vl_device_events events;
-	uint64_t seed;  /* of the device's random numbers (initial UDP ports, marks) */
-	uint8_t mac[6]; /* source MAC of every packet */
-	uint16_t lid;   /* InfiniBand encapsulations only */
+	uint64_t seed;      /* of the device's random numbers (initial UDP ports, marks) */
+	uint8_t mac[6];     /* source MAC of every packet */
+	uint16_t lid;       /* InfiniBand encapsulations only */
 	uint32_t gid_count; /* 1 to VL_MAX_GIDS */
 	struct vl_gid_entry gids[VL_MAX_GIDS];
 	uint32_t pkey_count; /* 0: one entry, 0xffff */
@@ -113,10 +113,10 @@ struct vl_device_config {
 	uint32_t first_qpn;            /* [17] QPNs are given out upward from here */
 	uint32_t max_unacked_packets;  /* [8192] 1..2^22: requester's PSN window */
 	uint32_t ack_request_interval; /* [64] packets between AckReq inside a message */
-	bool unlimited_credits; /* as responder, never limit the peer (AETH code 31) */
-	bool accept_invalid_pkey; /* take packets with P_Key 0x0000 too */
-	bool mig_req_clear;       /* send MigReq 0 as Linux soft-RoCE does, instead of 1 */
-	uint8_t cnp_dscp; /* 0..63; 0 takes 48 */
+	bool unlimited_credits;        /* as responder, never limit the peer (AETH code 31) */
+	bool accept_invalid_pkey;      /* take packets with P_Key 0x0000 too */
+	bool mig_req_clear;            /* send MigReq 0 as Linux soft-RoCE does, instead of 1 */
+	uint8_t cnp_dscp;              /* 0..63; 0 takes 48 */
 	/* Congestion control of QPs that do not choose their own with vl_set_cc. */
 	const struct vl_cc_parameters *cc; /* NULL: none. Must outlive the device. */
 };
@@ -179,8 +179,8 @@ int vl_destroy_ah(struct ibv_ah *ah);
 struct vl_qp_init_attr {
 	struct vl_cq *send_cq;
 	struct vl_cq *recv_cq;
-	struct vl_srq *srq; /* NULL: the QP has its own receive queue */
-	struct ibv_qp_cap cap; /* updated with what was granted, by vl_create_qp */
+	struct vl_srq *srq;       /* NULL: the QP has its own receive queue */
+	struct ibv_qp_cap cap;    /* updated with what was granted, by vl_create_qp */
 	enum ibv_qp_type qp_type; /* RC, UC, UD */
 	bool sq_sig_all;
 	bool gsi; /* with UD: QP1, Q_Key 0x80010000; one per device */
@@ -240,11 +240,12 @@ struct vl_outgoing {
 	uint8_t *headers;
 	/* Out */
 	uint16_t header_length;  /* Ethernet (or LRH) up to the last extension header */
-	uint16_t network_offset; /* of the IP header or the GRH, or for IB_LOCAL the LRH, in headers */
+	uint16_t network_offset; /* of the IP header or the GRH, or for IB_LOCAL the LRH, in headers
+				  */
 	uint8_t pad_count;       /* zero bytes after the payload, before the ICRC */
 	uint8_t span_count;
-	uint8_t priority;    /* 0..7, the service level */
-	uint8_t opcode;      /* of the BTH */
+	uint8_t priority; /* 0..7, the service level */
+	uint8_t opcode;   /* of the BTH */
 	bool is_retransmission;
 	enum vl_encapsulation encapsulation;
 	uint32_t payload_length; /* sum of the spans */

@@ -53,7 +53,7 @@ struct vl_device {
 	struct vl_table mrs; /* struct vl_mr by key index: regions and windows */
 	uint32_t next_qpn, next_mr_index;
 	uint32_t pd_count, cq_count, qp_count, srq_count, mr_count, ah_count;
-	struct vl_link pds, cqs; /* everything else hangs on its domain */
+	struct vl_link pds, cqs;    /* everything else hangs on its domain */
 	struct vl_link retired_mrs; /* deregistered: their keys' generations live on */
 	struct vl_qp *gsi;
 
@@ -61,8 +61,8 @@ struct vl_device {
 	uint64_t drops[VL_DROP_COUNT];
 
 	/* Scheduling (engine.c). A QP with something to send now is on notifications (CNPs), on
-	 * urgent (ACKs, NAKs) or on ready (requests, READ responses) of its priority, or on several.
-	 * Only what is on ready is paced. */
+	 * urgent (ACKs, NAKs) or on ready (requests, READ responses) of its priority, or on
+	 * several. Only what is on ready is paced. */
 	struct vl_link notifications;
 	struct vl_link urgent[VL_PRIORITIES], ready[VL_PRIORITIES];
 	uint8_t urgent_mask, ready_mask; /* bit n: list n is not empty */
@@ -77,7 +77,7 @@ struct vl_device {
 struct vl_pd {
 	struct ibv_pd ibv;
 	struct vl_device *device;
-	struct vl_link link;             /* in the device */
+	struct vl_link link;                /* in the device */
 	struct vl_link mrs, ahs, qps, srqs; /* objects of the domain */
 	uint32_t use_count;
 };
@@ -101,11 +101,11 @@ struct vl_mr {
 	uint32_t key;        /* index << 8 | generation */
 	bool valid;          /* false: invalidated, or a window not bound */
 	uint8_t kind;
-	struct vl_qp *bound_qp;    /* window: the QP it was bound on */
-	struct vl_mr *region;      /* window: what it lies in */
-	uint32_t window_count;     /* region: windows bound to it */
-	uint16_t generations;      /* that this index has had */
-	bool is_chosen_key;        /* by the caller: its index is not given out again */
+	struct vl_qp *bound_qp; /* window: the QP it was bound on */
+	struct vl_mr *region;   /* window: what it lies in */
+	uint32_t window_count;  /* region: windows bound to it */
+	uint16_t generations;   /* that this index has had */
+	bool is_chosen_key;     /* by the caller: its index is not given out again */
 };
 
 /*
@@ -175,7 +175,8 @@ struct vl_receive_queue {
 
 static inline struct vl_receive *vl_receive_at(const struct vl_receive_queue *queue, uint32_t index)
 {
-	return (struct vl_receive *)(queue->ring + (size_t)(index & (queue->size - 1)) * queue->stride);
+	return (struct vl_receive *)(queue->ring +
+				     (size_t)(index & (queue->size - 1)) * queue->stride);
 }
 
 struct vl_srq {
@@ -191,18 +192,18 @@ struct vl_send {
 	uint64_t remote_address;
 	uint64_t compare_add, swap;
 	union {
-		struct vl_ah *ah;   /* UD */
-		struct ibv_mw *mw;  /* BIND_MW */
+		struct vl_ah *ah;  /* UD */
+		struct ibv_mw *mw; /* BIND_MW */
 		struct vl_mr *bind_region;
 	};
 	struct ibv_mw_bind_info bind; /* BIND_MW */
-	uint32_t rkey;         /* also UD: remote Q_Key; BIND_MW: the new key */
-	uint32_t remote_qpn;   /* UD */
+	uint32_t rkey;                /* also UD: remote Q_Key; BIND_MW: the new key */
+	uint32_t remote_qpn;          /* UD */
 	union {
 		__be32 immediate;
 		uint32_t invalidate_rkey;
 	};
-	uint32_t length;       /* of the message; FLUSH: of the flushed range */
+	uint32_t length; /* of the message; FLUSH: of the flushed range */
 	uint32_t first_psn;
 	uint32_t packet_count; /* PSNs that it takes: packets sent, or READ responses; 0: local */
 	uint32_t ssn;          /* send sequence number, IBTA 9.7.7.2; limited requests by credits */
@@ -210,9 +211,10 @@ struct vl_send {
 	uint8_t send_flags;    /* ibv_send_flags, SIGNALED set where sq_sig_all says so */
 	uint8_t sge_count;
 	uint8_t placement, selectivity; /* FLUSH */
-	bool is_inline;        /* data lies in place of the elements */
-	bool consumes_credit;  /* SEND and WRITE with immediate */
-	bool is_read_or_atomic; /* answered by its own response: READ, ATOMIC, FLUSH, ATOMIC WRITE */
+	bool is_inline;                 /* data lies in place of the elements */
+	bool consumes_credit;           /* SEND and WRITE with immediate */
+	bool is_read_or_atomic; /* answered by its own response: READ, ATOMIC, FLUSH, ATOMIC WRITE
+				 */
 	struct ibv_sge sges[];
 };
 
@@ -228,13 +230,14 @@ struct vl_send_queue {
 
 static inline struct vl_send *vl_send_at(const struct vl_send_queue *queue, uint32_t index)
 {
-	return (struct vl_send *)(queue->ring + (size_t)(index & (queue->size - 1)) * queue->stride);
+	return (struct vl_send *)(queue->ring +
+				  (size_t)(index & (queue->size - 1)) * queue->stride);
 }
 
 /* A position in a list of elements, so that the next packet need not walk from the start. */
 struct vl_sge_cursor {
-	uint32_t sge;    /* element */
-	uint32_t offset; /* in it */
+	uint32_t sge;      /* element */
+	uint32_t offset;   /* in it */
 	uint32_t position; /* in the message; equal to the offset of the packet to be built */
 };
 
@@ -253,34 +256,34 @@ int vl_scatter(const struct vl_pd *pd, const struct ibv_sge *sges, uint32_t sge_
 /* A READ, ATOMIC, FLUSH or ATOMIC WRITE that the responder has executed, kept so that it can be
  * answered, and answered again (IBTA 9.7.5.1.4, responder resources). */
 struct vl_responder_resource {
-	uint64_t address;     /* READ */
-	uint64_t original;    /* ATOMIC */
+	uint64_t address;  /* READ */
+	uint64_t original; /* ATOMIC */
 	uint32_t rkey;
 	uint32_t length;
 	uint32_t first_psn, packet_count;
-	uint32_t send_psn;    /* next response packet */
-	uint32_t msn;         /* at its execution, for the AETH */
-	uint8_t operation;    /* enum vl_operation of the request */
-	bool is_pending;      /* has packets to send */
-	bool is_repeat;       /* answering a duplicate */
+	uint32_t send_psn; /* next response packet */
+	uint32_t msn;      /* at its execution, for the AETH */
+	uint8_t operation; /* enum vl_operation of the request */
+	bool is_pending;   /* has packets to send */
+	bool is_repeat;    /* answering a duplicate */
 };
 
 struct vl_requester {
 	struct vl_send_queue queue;
 	struct vl_sge_cursor cursor; /* in the request at queue.next */
-	uint32_t post_psn;     /* of the next posted request */
+	uint32_t post_psn;           /* of the next posted request */
 	uint32_t post_ssn;
-	uint32_t send_psn;     /* of the next packet */
-	uint32_t unsent_psn;   /* first never sent: below it everything is a retransmission */
-	uint32_t unacked_psn;  /* oldest not acknowledged */
-	uint32_t ack_request_psn; /* just after the newest packet that asked for an answer */
-	uint32_t limit_ssn;    /* LSN: credits granted (IBTA 9.7.7.2) */
-	uint64_t wait_until;   /* ns; RNR back-off */
-	uint64_t wake_time;    /* ns; with VL_SEND_LATER */
-	uint64_t ack_deadline; /* ns; 0: none running */
-	uint64_t pace_time;      /* ns; the next paced packet goes no earlier */
-	uint64_t pace_byte_time; /* that pace_time was computed with, see vl_cc_algorithm */
-	uint32_t pace_fraction;  /* of a nanosecond, in picoseconds << 16 */
+	uint32_t send_psn;         /* of the next packet */
+	uint32_t unsent_psn;       /* first never sent: below it everything is a retransmission */
+	uint32_t unacked_psn;      /* oldest not acknowledged */
+	uint32_t ack_request_psn;  /* just after the newest packet that asked for an answer */
+	uint32_t limit_ssn;        /* LSN: credits granted (IBTA 9.7.7.2) */
+	uint64_t wait_until;       /* ns; RNR back-off */
+	uint64_t wake_time;        /* ns; with VL_SEND_LATER */
+	uint64_t ack_deadline;     /* ns; 0: none running */
+	uint64_t pace_time;        /* ns; the next paced packet goes no earlier */
+	uint64_t pace_byte_time;   /* that pace_time was computed with, see vl_cc_algorithm */
+	uint32_t pace_fraction;    /* of a nanosecond, in picoseconds << 16 */
 	struct vl_sge_cursor sink; /* in the oldest READ */
 	uint16_t packets_since_ack_request;
 	uint8_t outstanding_reads;
@@ -288,9 +291,9 @@ struct vl_requester {
 	bool unlimited_credits;
 	bool is_waiting_rnr;
 	bool is_waiting_credit;
-	bool has_rewound;      /* since the last progress: a further implied NAK is ignored */
-	bool is_probing;       /* the one packet beyond the credit is out */
-	bool is_draining;      /* SQD */
+	bool has_rewound; /* since the last progress: a further implied NAK is ignored */
+	bool is_probing;  /* the one packet beyond the credit is out */
+	bool is_draining; /* SQD */
 	bool drained_reported;
 };
 
@@ -302,24 +305,24 @@ struct vl_responder {
 	struct vl_sge_cursor cursor; /* in *receive */
 	uint64_t write_address;      /* WRITE in progress: where the next byte goes */
 	uint32_t write_rkey, write_remaining, write_length;
-	uint32_t message_length;     /* received of the SEND in progress */
+	uint32_t message_length; /* received of the SEND in progress */
 	uint32_t expected_psn;
 	uint32_t msn;
 	uint32_t nak_psn;
-	uint16_t resource_count;     /* max_dest_rd_atomic as granted */
-	uint16_t resource_mask;      /* of the ring, a power of two not below resource_count, less 1 */
+	uint16_t resource_count; /* max_dest_rd_atomic as granted */
+	uint16_t resource_mask;  /* of the ring, a power of two not below resource_count, less 1 */
 	uint16_t resource_head, resource_tail; /* run freely: the last resource_count are kept */
-	uint16_t resource_next;      /* first that may be pending */
-	uint8_t operation;           /* of the last packet of an unfinished message */
+	uint16_t resource_next;                /* first that may be pending */
+	uint8_t operation;                     /* of the last packet of an unfinished message */
 	bool in_message;
 	bool ack_pending;
-	bool nak_pending;            /* nak_syndrome at nak_psn, after all pending responses */
-	bool sequence_nak_sent;      /* silent until the expected PSN comes */
+	bool nak_pending;       /* nak_syndrome at nak_psn, after all pending responses */
+	bool sequence_nak_sent; /* silent until the expected PSN comes */
 	bool rnr_nak_sent;
-	bool is_refusing;            /* fatal: takes nothing more, and the QP fails once the
-					pending ACK or NAK is out */
-	uint8_t advertised_credits;  /* last AETH code sent */
-	int32_t failure;             /* enum ibv_event_type for vl_qp_fail, with is_refusing */
+	bool is_refusing;           /* fatal: takes nothing more, and the QP fails once the
+				       pending ACK or NAK is out */
+	uint8_t advertised_credits; /* last AETH code sent */
+	int32_t failure;            /* enum ibv_event_type for vl_qp_fail, with is_refusing */
 	uint8_t nak_syndrome;
 };
 
@@ -329,21 +332,21 @@ struct vl_qp {
 	struct vl_cq *send_cq, *recv_cq;
 	struct vl_srq *srq;
 	void *context;
-	struct vl_link link;        /* in the domain */
+	struct vl_link link; /* in the domain */
 	struct vl_link notification_link, urgent_link, ready_link;
 	struct vl_timer pace_timer; /* pacing and RNR back-off: then ready */
 	struct vl_timer ack_timer;  /* local ACK timeout; re-armed late, see ack_deadline */
 
 	uint32_t qpn, remote_qpn;
 	uint32_t qkey;
-	uint32_t memory_size;       /* of the QP and its queues: one allocation */
-	uint32_t window_count;      /* type 2 windows bound on it */
-	uint16_t udp_source_port;   /* 0: by the flow label or the QPNs */
-	uint16_t pkey;              /* value, not index */
-	uint16_t path_mtu;          /* bytes */
-	uint8_t path_mtu_shift;     /* log2 */
-	uint8_t type;               /* enum ibv_qp_type */
-	uint8_t state;              /* enum ibv_qp_state */
+	uint32_t memory_size;     /* of the QP and its queues: one allocation */
+	uint32_t window_count;    /* type 2 windows bound on it */
+	uint16_t udp_source_port; /* 0: by the flow label or the QPNs */
+	uint16_t pkey;            /* value, not index */
+	uint16_t path_mtu;        /* bytes */
+	uint8_t path_mtu_shift;   /* log2 */
+	uint8_t type;             /* enum ibv_qp_type */
+	uint8_t state;            /* enum ibv_qp_state */
 	uint8_t priority;
 	uint8_t pkey_index;
 	uint8_t timeout, retry_count, rnr_retry, min_rnr_timer;
@@ -352,9 +355,9 @@ struct vl_qp {
 	bool sq_sig_all, is_gsi, sqd_notify, communication_established;
 	bool response_turn; /* requests and READ responses take turns */
 	bool is_flushing_sends, is_flushing_receives;
-	unsigned int access;        /* qp_access_flags */
+	unsigned int access; /* qp_access_flags */
 
-	struct vl_path path;        /* connected services */
+	struct vl_path path; /* connected services */
 	union ibv_gid remote_gid;
 	struct vl_requester requester;
 	struct vl_responder responder;
@@ -441,10 +444,11 @@ void vl_engine_forget(struct vl_qp *qp);
 void vl_requester_posted(struct vl_qp *qp, struct vl_send *send);
 
 enum vl_send_result {
-	VL_SEND_NOTHING, /* nothing to send, or waiting for something that will call vl_engine_ready */
+	VL_SEND_NOTHING, /* nothing to send, or waiting for something that will call vl_engine_ready
+			  */
 	VL_SEND_PACKET,
-	VL_SEND_LATER,   /* not before requester.wake_time; the engine arms the timer */
-	VL_SEND_AGAIN,   /* something local was done (a completion, a rewind): ask once more */
+	VL_SEND_LATER, /* not before requester.wake_time; the engine arms the timer */
+	VL_SEND_AGAIN, /* something local was done (a completion, a rewind): ask once more */
 };
 
 void vl_rc_receive(struct vl_qp *qp, const struct vl_packet *packet, uint64_t now);

@@ -33,7 +33,8 @@ void vl_rc_refuse(struct vl_qp *qp, uint32_t psn, uint8_t syndrome, enum ibv_eve
 /* The credit code for the next AETH, remembered as advertised. */
 uint8_t vl_rc_advertise_credits(struct vl_qp *qp);
 
-/* ---- resources.c: READ, ATOMIC, FLUSH and ATOMIC WRITE that are answered, and answered again -- */
+/* ---- resources.c: READ, ATOMIC, FLUSH and ATOMIC WRITE that are answered, and answered again --
+ */
 
 static inline struct vl_responder_resource *vl_rc_resource_at(const struct vl_qp *qp,
 							      uint16_t index)
@@ -49,8 +50,8 @@ enum vl_send_result vl_rc_send_response(struct vl_qp *qp, struct vl_outgoing *ou
 					uint64_t now);
 
 /* AETH syndromes, IBTA 9.7.5.1.1: type in bits 6..5, value in bits 4..0. */
-#define VL_SYNDROME_TYPE(syndrome)  ((syndrome) >> 5 & 3)
-#define VL_SYNDROME_VALUE(syndrome) ((syndrome)&0x1f)
+#define VL_SYNDROME_TYPE(syndrome)        ((syndrome) >> 5 & 3)
+#define VL_SYNDROME_VALUE(syndrome)       ((syndrome)&0x1f)
 #define VL_SYNDROME_IS_RESERVED(syndrome) ((syndrome)&0x80)
 enum vl_syndrome_type {
 	VL_SYNDROME_ACK = 0,

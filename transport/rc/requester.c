@@ -15,8 +15,7 @@ bool vl_rc_has_request(const struct vl_qp *qp)
 {
 	const struct vl_send_queue *queue = &qp->requester.queue;
 
-	return queue->next != queue->tail &&
-	       (qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD);
+	return queue->next != queue->tail && (qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD);
 }
 
 void vl_rc_restart_ack_timer(struct vl_qp *qp, uint64_t now)
@@ -140,7 +139,7 @@ static enum vl_send_result run_local(struct vl_qp *qp, struct vl_send *send)
 		error = vl_mr_bind_window(qp, send->mw, send->rkey, &send->bind);
 	if (error) {
 		vl_rc_fail_request(qp, send->opcode == IBV_WR_LOCAL_INV ? IBV_WC_LOC_QP_OP_ERR
-									  : IBV_WC_MW_BIND_ERR);
+									: IBV_WC_MW_BIND_ERR);
 		return VL_SEND_NOTHING;
 	}
 	queue->next++;

@@ -123,10 +123,8 @@ static void resource_is_answered(struct vl_qp *qp, struct vl_responder_resource 
 enum vl_send_result vl_rc_send_response(struct vl_qp *qp, struct vl_outgoing *outgoing,
 					uint64_t now)
 {
-	struct vl_responder_resource *resource =
-		vl_rc_resource_at(qp, qp->responder.resource_next);
-	struct vl_outgoing_bth bth = {.psn = resource->send_psn,
-				      .destination_qpn = qp->remote_qpn};
+	struct vl_responder_resource *resource = vl_rc_resource_at(qp, qp->responder.resource_next);
+	struct vl_outgoing_bth bth = {.psn = resource->send_psn, .destination_qpn = qp->remote_qpn};
 	uint32_t payload = 0, flags;
 	bool last = true;
 	uint8_t *at;

@@ -135,8 +135,8 @@ static enum verdict check_psn(struct vl_qp *qp, const struct vl_packet *packet)
 		return repeat(qp, packet);
 	VL_COUNT(qp, frame_sequence_error);
 	qp->device->drops[VL_DROP_sequence]++;
-	/* One NAK for a gap, then silence until it is filled. What follows a packet that was refused
-	 * for want of a receive request is no gap. */
+	/* One NAK for a gap, then silence until it is filled. What follows a packet that was
+	 * refused for want of a receive request is no gap. */
 	if (!responder->sequence_nak_sent && !responder->rnr_nak_sent) {
 		responder->sequence_nak_sent = true;
 		answer_nak(qp, responder->expected_psn, VL_NAK_SEQUENCE);
@@ -169,7 +169,8 @@ static enum verdict check_operation_valid(struct vl_qp *qp, const struct vl_pack
 			needed |= VL_ACCESS_FLUSH_GLOBAL;
 		if (packet->placement & VL_PLACEMENT_PERSISTENT)
 			needed |= VL_ACCESS_FLUSH_PERSISTENT;
-		if (!needed || packet->placement & ~(VL_PLACEMENT_GLOBAL | VL_PLACEMENT_PERSISTENT) ||
+		if (!needed ||
+		    packet->placement & ~(VL_PLACEMENT_GLOBAL | VL_PLACEMENT_PERSISTENT) ||
 		    packet->selectivity > VL_SELECTIVITY_MR)
 			return VERDICT_INVALID_REQUEST;
 	} else if (flags & VL_OPCODE_ATOMIC) {
@@ -238,7 +239,7 @@ static enum verdict check_length(struct vl_qp *qp, const struct vl_packet *packe
 	}
 	if ((uint64_t)(first ? 0 : responder->message_length) + length >
 	    (responder->receive->length < VL_MAX_MESSAGE ? responder->receive->length
-							  : VL_MAX_MESSAGE)) {
+							 : VL_MAX_MESSAGE)) {
 		struct ibv_wc wc = {.status = IBV_WC_LOC_LEN_ERR, .opcode = IBV_WC_RECV};
 
 		vl_receive_complete(qp, &wc, true);
@@ -440,8 +441,14 @@ static void refuse(struct vl_qp *qp, uint8_t syndrome, enum ibv_event_type event
 void vl_rc_receive_request(struct vl_qp *qp, const struct vl_packet *packet, uint64_t now)
 {
 	static enum verdict (*const stages[])(struct vl_qp *, const struct vl_packet *) = {
-		check_psn,    check_operation_sequence, check_operation_valid, check_resource,
-		check_length, check_rkey,		execute,	       complete,
+		check_psn,
+		check_operation_sequence,
+		check_operation_valid,
+		check_resource,
+		check_length,
+		check_rkey,
+		execute,
+		complete,
 	};
 	enum verdict verdict = VERDICT_PASS;
 

@@ -191,16 +191,14 @@ static void write_lrh_length(uint8_t *bytes, uint32_t length)
 	vl_store_be16(((struct vl_lrh *)bytes)->packet_length, (uint16_t)(length / 4));
 }
 
-/* checksum_sum: as checksum_base, for the traffic class in out. */
-static void write_lengths(const struct vl_path *path, uint8_t *out, uint32_t transport_length,
-			  uint32_t checksum_sum)
+static void write_lengths(const struct vl_path *path, uint8_t *out, uint32_t transport_length)
 {
 	uint32_t length = transport_length + VL_ICRC_LENGTH;
 	uint8_t *network = out + path->network_offset;
 
 	switch ((enum vl_encapsulation)path->encapsulation) {
 	case VL_ENCAPSULATION_ROCEV2_IPV4:
-		write_ipv4_lengths(network, length, checksum_sum);
+		write_ipv4_lengths(network, length, path->checksum_base);
 		break;
 	case VL_ENCAPSULATION_ROCEV2_IPV6:
 		write_ipv6_lengths(network, length);
@@ -221,30 +219,33 @@ uint32_t vl_path_write(const struct vl_path *path, uint8_t *out, uint32_t transp
 {
 	/* One length for all: a copy without a call. */
 	memcpy(out, path->bytes, sizeof(path->bytes));
-	write_lengths(path, out, transport_length, path->checksum_base);
+	write_lengths(path, out, transport_length);
 	return path->length;
 }
 
-uint32_t vl_path_write_class(const struct vl_path *path, uint8_t *out, uint32_t transport_length,
-			     uint8_t traffic_class)
+void vl_path_set_class(struct vl_path *path, uint8_t traffic_class, uint8_t priority)
 {
-	uint8_t *network = out + path->network_offset;
-	uint32_t sum = path->checksum_base;
+	uint8_t *network = path->bytes + path->network_offset;
+	bool infiniband = is_infiniband((enum vl_encapsulation)path->encapsulation);
 
-	memcpy(out, path->bytes, sizeof(path->bytes));
 	if (path->encapsulation == VL_ENCAPSULATION_ROCEV2_IPV4) {
 		struct vl_ipv4_header *ip = (struct vl_ipv4_header *)network;
-
 		/* Subtraction in one's complement. */
-		sum += (uint16_t)~ip->traffic_class;
-		sum += traffic_class;
+		uint32_t sum = (uint32_t)path->checksum_base + (uint16_t)~ip->traffic_class +
+			       traffic_class;
+
+		path->checksum_base = (uint16_t)((sum >> 16) + sum);
 		ip->traffic_class = traffic_class;
 	} else if (path->encapsulation != VL_ENCAPSULATION_IB_LOCAL) {
 		network[0] = (uint8_t)((network[0] & 0xf0) | traffic_class >> 4);
 		network[1] = (uint8_t)((network[1] & 0x0f) | traffic_class << 4);
 	}
-	write_lengths(path, out, transport_length, sum);
-	return path->length;
+	if (infiniband)
+		path->bytes[1] = (uint8_t)((path->bytes[1] & 0x0f) | priority << 4);
+	else if (path->network_offset > sizeof(struct vl_ethernet_header))
+		path->bytes[sizeof(struct vl_ethernet_header)] =
+			(uint8_t)((path->bytes[sizeof(struct vl_ethernet_header)] & 0x1f) |
+				  priority << 5);
 }
 
 void vl_path_set_udp_source_port(struct vl_path *path, uint16_t port)

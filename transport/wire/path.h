@@ -48,10 +48,9 @@ int vl_path_init(struct vl_path *path, const struct vl_path_attr *attr);
  * bytes, comes on top). out has room for VL_PATH_MAX_LENGTH bytes; what lies behind the headers
  * is undefined. Returns the offset of the BTH in out. */
 uint32_t vl_path_write(const struct vl_path *path, uint8_t *out, uint32_t transport_length);
-/* The same with another traffic class, for CNPs. (IB_LOCAL has none.) */
-uint32_t vl_path_write_class(const struct vl_path *path, uint8_t *out, uint32_t transport_length,
-			     uint8_t traffic_class);
-/* Without effect where there is no UDP. */
+/* Changes DSCP and ECN (IB_LOCAL has none) and the priority: PCP where there is a tag, SL on
+ * InfiniBand. */
+void vl_path_set_class(struct vl_path *path, uint8_t traffic_class, uint8_t priority);
 void vl_path_set_udp_source_port(struct vl_path *path, uint16_t port);
 /* RoCEv2 entropy: the UDP source port of a 20-bit flow label (rdma-core's
  * ibv_flow_label_to_udp_sport), and the flow label that the QPNs give when it is 0. */
