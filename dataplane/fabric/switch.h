@@ -97,8 +97,11 @@ struct vl_switch_port {
 	struct vl_pfc_receiver pause;          /* of this port's sending */
 	struct vl_pfc_sender pfc;              /* to who sends to this port */
 	struct vl_switch_port_counters counters;
-	uint8_t occupied; /* bit n: queue n is not empty */
+	uint32_t next_pfc_port; /* in the list of those with frames due */
+	bool in_pfc_list;
+	bool turn_begun;  /* the queue at turn has got its quantum */
 	uint8_t turn;     /* of the round robin */
+	uint8_t occupied; /* bit n: queue n is not empty */
 };
 
 struct vl_switch_route {

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "dataplane/endpoint.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataplane/allocator.h"
+
+#define DEFAULT_RATE UINT64_C(100000000000)
+
+struct vl_endpoint *vl_endpoint_create(const struct vl_endpoint_config *config, int *error)
+{
+	uint64_t rate = config->rate ? config->rate : DEFAULT_RATE;
+	struct vl_device_config device = config->device;
+	struct vl_endpoint *endpoint = NULL;
+	int result = -EINVAL;
+
+	if (rate < VL_RATE_MIN || rate > VL_RATE_MAX)
+		goto fail;
+	if (!device.allocator.allocate)
+		device.allocator = vl_heap_allocator();
+	if (!device.link_rate)
+		device.link_rate = rate;
+	result = -ENOMEM;
+	endpoint = calloc(1, sizeof(*endpoint));
+	if (!endpoint)
+		goto fail;
+	endpoint->device = vl_open_device(&device, &result);
+	if (!endpoint->device)
+		goto fail;
+	if (config->name)
+		snprintf(endpoint->name, sizeof(endpoint->name), "%s", config->name);
+	memcpy(endpoint->mac, device.mac, sizeof(endpoint->mac));
+	vl_pfc_receiver_init(&endpoint->pause, vl_rate_make(rate), config->pfc_response_delay);
+	vl_pfc_sender_init(&endpoint->pfc, device.mac, vl_rate_make(rate), config->pause_quanta);
+	return endpoint;
+fail:
+	free(endpoint);
+	if (error)
+		*error = result;
+	return NULL;
+}
+
+void vl_endpoint_destroy(struct vl_endpoint *endpoint)
+{
+	if (!endpoint)
+		return;
+	vl_close_device(endpoint->device);
+	free(endpoint);
+}
+
+void vl_endpoint_set_application(struct vl_endpoint *endpoint,
+				 const struct vl_application *application)
+{
+	endpoint->application = *application;
+}
+
+static void update_pauses(struct vl_endpoint *endpoint, uint64_t now)
+{
+	if (vl_pfc_receiver_update(&endpoint->pause, now))
+		vl_set_paused_priorities(endpoint->device, endpoint->pause.paused);
+}
+
+static void receive_mac_control(struct vl_endpoint *endpoint, const struct vl_frame *frame,
+				uint64_t now)
+{
+	struct vl_pfc pfc;
+
+	if (vl_pfc_parse(frame->data, frame->length, &pfc) != VL_MAC_CONTROL_PFC) {
+		endpoint->counters.mac_control_ignored++;
+		return;
+	}
+	endpoint->counters.pfc_rx++;
+	vl_pfc_receiver_take(&endpoint->pause, &pfc, now);
+	update_pauses(endpoint, now);
+}
+
+void vl_endpoint_receive(struct vl_endpoint *endpoint, const struct vl_frame *frame, uint64_t now)
+{
+	endpoint->counters.rx_frames++;
+	endpoint->counters.rx_bytes += frame->length;
+	if (vl_is_mac_control(frame->data, frame->length))
+		receive_mac_control(endpoint, frame, now);
+	else
+		vl_receive_frame(endpoint->device, VL_LINK_ETHERNET, frame->data, frame->length,
+				 now);
+}
+
+static bool transmit_pfc(struct vl_endpoint *endpoint, uint64_t now, struct vl_frame *frame)
+{
+	frame->length = vl_pfc_sender_write(&endpoint->pfc, frame->data, now);
+	if (!frame->length)
+		return false;
+	frame->priority = VL_PFC_PRIORITIES - 1;
+	endpoint->counters.pfc_tx++;
+	return true;
+}
+
+static bool transmit_packet(struct vl_endpoint *endpoint, uint64_t now, struct vl_frame *frame)
+{
+	struct vl_outgoing outgoing;
+
+	for (;;) {
+		outgoing.headers = frame->data;
+		if (!vl_transmit(endpoint->device, now, &outgoing))
+			return false;
+		frame->length = vl_serialize(&outgoing, frame->data, frame->capacity);
+		if (frame->length) {
+			frame->priority = outgoing.priority;
+			return true;
+		}
+		endpoint->counters.tx_oversize++;
+	}
+}
+
+bool vl_endpoint_transmit(struct vl_endpoint *endpoint, uint64_t now, struct vl_frame *frame)
+{
+	update_pauses(endpoint, now);
+	if (!(vl_pfc_sender_is_due(&endpoint->pfc, now) && transmit_pfc(endpoint, now, frame)) &&
+	    !transmit_packet(endpoint, now, frame))
+		return false;
+	endpoint->counters.tx_frames++;
+	endpoint->counters.tx_bytes += frame->length;
+	return true;
+}
+
+uint64_t vl_endpoint_next_deadline(const struct vl_endpoint *endpoint)
+{
+	uint64_t deadline = vl_next_deadline(endpoint->device);
+
+	if (endpoint->pfc.changed)
+		return 0;
+	if (endpoint->pfc.refresh_at < deadline)
+		deadline = endpoint->pfc.refresh_at;
+	if (endpoint->pause.next_change < deadline)
+		deadline = endpoint->pause.next_change;
+	if (endpoint->application.next_deadline) {
+		uint64_t next = endpoint->application.next_deadline(endpoint->application.context);
+
+		if (next < deadline)
+			deadline = next;
+	}
+	return deadline;
+}
+
+void vl_endpoint_pause_peer(struct vl_endpoint *endpoint, uint8_t priority, bool pause)
+{
+	vl_pfc_sender_want(&endpoint->pfc, priority, pause);
+}
