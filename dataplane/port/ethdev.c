@@ -8,15 +8,21 @@
 #include "dataplane/runtime/mempool.h"
 
 #include <rte_dev.h>
+#include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_malloc.h>
 #include <rte_mempool.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+/* Path MTU 4096 and all headers from IPv6 to ICRC, rounded up. */
+#define MTU                 4240
 #define DEFAULT_DESCRIPTORS 1024
+
+static_assert(MTU + RTE_ETHER_HDR_LEN >= VL_MAX_FRAME_LENGTH, "the MTU takes every frame");
 
 struct ethdev_port {
 	struct vl_port port; /* must be first */
@@ -71,10 +77,13 @@ static const struct vl_port_operations ethdev_operations = {
 	.close = ethdev_close,
 };
 
+/* What DPDK logged says more than its return value does. */
 static int fail(struct vl_error *error, int code, const char *name, const char *what)
 {
-	return vl_error_set(error, code, "port %s: %s: %s (%s)", name, what, strerror(-code),
-			    vl_log_text());
+	const char *logged = vl_log_text();
+
+	return vl_error_set(error, code, "port %s: %s: %s", name, what,
+			    *logged ? logged : rte_strerror(-code));
 }
 
 static int find_or_probe(struct ethdev_port *ethdev, const char *devargs, struct vl_error *error)
@@ -115,12 +124,11 @@ static uint16_t descriptors(uint16_t wanted, const struct rte_eth_desc_lim *limi
 /* A device whose MTU cannot be set (net_null, net_ring) takes any frame. */
 static int set_mtu(const struct ethdev_port *ethdev, struct vl_error *error)
 {
-	uint16_t mtu = VL_MAX_FRAME_LENGTH - RTE_ETHER_HDR_LEN;
-	int result = rte_eth_dev_set_mtu(ethdev->id, mtu);
+	int result = rte_eth_dev_set_mtu(ethdev->id, MTU);
 
 	if (!result || result == -ENOTSUP)
 		return 0;
-	return fail(error, result, ethdev->port.name, "the MTU cannot be set to 4219");
+	return fail(error, result, ethdev->port.name, "the MTU cannot be set to " RTE_STR(MTU));
 }
 
 static int set_up(struct ethdev_port *ethdev, const struct vl_port_config *config,

@@ -7,6 +7,7 @@
 #include "dataplane/runtime/hugepages.h"
 #include "dataplane/runtime/log.h"
 
+#include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
@@ -38,6 +39,7 @@ static struct {
 	unsigned int worker_count;
 	unsigned int worker_lcores[VL_MAX_WORKERS];
 	cpu_set_t caller_cpus;
+	struct vl_tsc_clock clock;
 	char notice[VL_ERROR_LENGTH];
 	int argument_count;
 	char *arguments[MAX_ARGUMENTS + 1];
@@ -147,8 +149,16 @@ static int choose_memory(const struct vl_eal_config *config, struct vl_error *er
 			 "without hugepages, using ordinary memory, which is slower: %s",
 			 description);
 	}
-	if (!eal.has_hugepages && !user_gave(config, "--no-huge") && add_argument("--no-huge"))
-		return -E2BIG;
+	/* Both leave no files behind; EAL takes the first with hugepages only. */
+	if (eal.has_hugepages) {
+		if (!user_gave(config, "--in-memory") && add_argument("--in-memory"))
+			return -E2BIG;
+	} else {
+		if (!user_gave(config, "--no-huge") && add_argument("--no-huge"))
+			return -E2BIG;
+		if (!user_gave(config, "--no-shconf") && add_argument("--no-shconf"))
+			return -E2BIG;
+	}
 	if (!user_gave(config, "-m") && !user_gave(config, "--socket-mem") &&
 	    (add_argument("-m") || add_argument("%u", memory_mb)))
 		return -E2BIG;
@@ -188,8 +198,6 @@ static int add_arguments(const struct vl_eal_config *config, struct vl_error *er
 		result = choose_memory(config, error);
 	if (result)
 		return result;
-	if (!user_gave(config, "--in-memory") && add_argument("--in-memory"))
-		return -E2BIG;
 	if (!user_gave(config, "--file-prefix") &&
 	    add_argument("--file-prefix=verbline-%ld", (long)getpid()))
 		return -E2BIG;
@@ -253,44 +261,51 @@ static int find_workers(const struct vl_eal_config *config, struct vl_error *err
 	return 0;
 }
 
-/* EAL prints its usage on standard output when an option is wrong. */
-static int silence_stdout(void)
+/* When an option is wrong, EAL prints its whole usage on standard output, and getopt and EAL a line
+ * each on standard error. Returns a copy of the descriptor to be restored, or -1. */
+static int silence(FILE *file)
 {
-	int saved, null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC), saved = -1;
 
-	fflush(stdout);
-	saved = null < 0 ? -1 : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	fflush(file);
+	if (null >= 0)
+		saved = fcntl(fileno(file), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (saved >= 0)
-		dup2(null, STDOUT_FILENO);
+		dup2(null, fileno(file));
 	if (null >= 0)
 		close(null);
 	return saved;
 }
 
-static void restore_stdout(int saved)
+static void restore(FILE *file, int saved)
 {
-	fflush(stdout);
+	fflush(file);
 	if (saved >= 0) {
-		dup2(saved, STDOUT_FILENO);
+		dup2(saved, fileno(file));
 		close(saved);
 	}
 }
 
 static int run_init(const struct vl_eal_config *config, struct vl_error *error)
 {
-	int result, stdout_copy;
+	int result, output = -1, errors = -1;
 
 	vl_log_open(config->verbose);
 	vl_log_clear();
-	stdout_copy = config->verbose ? -1 : silence_stdout();
+	if (!config->verbose) {
+		output = silence(stdout);
+		errors = silence(stderr);
+	}
 	result = rte_eal_init(eal.argument_count, eal.arguments);
 	result = result < 0 ? -(rte_errno ? rte_errno : EINVAL) : 0;
-	restore_stdout(stdout_copy);
+	restore(stdout, output);
+	restore(stderr, errors);
 	/* EAL sets the log level anew. */
 	vl_log_open(config->verbose);
 	if (result) {
-		vl_error_set(error, result, "DPDK did not start: %s (%s)", vl_log_text(),
-			     rte_strerror(-result));
+		vl_error_set(error, result, "DPDK did not start: %s%s%s%s", vl_log_text(),
+			     *vl_log_text() ? ": " : "", rte_strerror(-result),
+			     config->argument_count ? "; look at the options after '--'" : "");
 	}
 	return result;
 }
@@ -315,7 +330,11 @@ int vl_eal_start(const struct vl_eal_config *config, struct vl_error *error)
 		return result;
 	}
 	eal.state = EAL_RUNNING;
-	result = find_workers(config, error);
+	result = vl_tsc_clock_init(&eal.clock, rte_get_tsc_hz(), rte_rdtsc());
+	if (result)
+		vl_error_set(error, result, "the CPU's time stamp counter is too slow");
+	else
+		result = find_workers(config, error);
 	if (result)
 		vl_eal_stop();
 	return result;
@@ -345,6 +364,11 @@ const char *vl_eal_notice(void)
 bool vl_eal_has_hugepages(void)
 {
 	return eal.state == EAL_RUNNING && eal.has_hugepages;
+}
+
+const struct vl_tsc_clock *vl_eal_clock(void)
+{
+	return &eal.clock;
 }
 
 unsigned int vl_eal_worker_count(void)

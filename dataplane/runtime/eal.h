@@ -17,6 +17,7 @@
 #include <stddef.h>
 
 #include "dataplane/runtime/error.h"
+#include "dataplane/runtime/tsc_clock.h"
 
 #define VL_EAL_DEFAULT_MEMORY_MB 256
 #define VL_MAX_WORKERS           64
@@ -47,6 +48,8 @@ bool vl_eal_is_running(void);
 /* One line for the user about what was taken in place of what would be better; "" if nothing. */
 const char *vl_eal_notice(void);
 bool vl_eal_has_hugepages(void);
+/* Nanoseconds since the start; all zero before. */
+const struct vl_tsc_clock *vl_eal_clock(void);
 unsigned int vl_eal_worker_count(void);
 /* The lcore of worker 0 .. vl_eal_worker_count() - 1. */
 unsigned int vl_eal_worker_lcore(unsigned int worker);

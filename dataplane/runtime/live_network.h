@@ -73,7 +73,9 @@ struct vl_fabric_link *vl_live_network_link(const struct vl_live_node *node, uin
 /* Gives every switch a route to every endpoint, by the fewest hops. -ENETUNREACH. */
 int vl_live_network_route(struct vl_live_network *network, struct vl_error *error);
 
-/* Time 0 of the network is vl_worker_now() at this call. */
+/* The network's time, which endpoints and applications are given, is 0 until the first start and
+ * goes on from there. */
+uint64_t vl_live_network_now(const struct vl_live_network *network);
 int vl_live_network_start(struct vl_live_network *network, struct vl_error *error);
 /* Workers stop; everything may be read from then on. It may be started again. */
 void vl_live_network_stop(struct vl_live_network *network);

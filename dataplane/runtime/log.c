@@ -71,5 +71,5 @@ void vl_log_clear(void)
 
 const char *vl_log_text(void)
 {
-	return kept_length ? kept : "no reason given";
+	return kept;
 }

@@ -11,7 +11,7 @@
 void vl_log_open(bool verbose);
 /* Forgets what was logged; to be called before a DPDK call whose reasons are wanted. */
 void vl_log_clear(void);
-/* The lines logged since then, joined with "; "; "no reason given" if there are none. */
+/* The lines logged since then, joined with "; "; "" if there are none. */
 const char *vl_log_text(void);
 
 #endif

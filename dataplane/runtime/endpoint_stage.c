@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "dataplane/runtime/endpoint_stage.h"
+
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+
+#include <string.h>
+
+/* Packets ahead whose headers and first payload bytes are fetched; the hardware follows the rest.
+ */
+#define PREFETCH_DISTANCE 3
+
+static void prefetch_frame(const struct rte_mbuf *mbuf)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+
+	rte_prefetch0(data);
+	rte_prefetch0(data + RTE_CACHE_LINE_SIZE);
+	rte_prefetch0(rte_mbuf_to_priv((struct rte_mbuf *)mbuf));
+}
+
+static uint32_t receive_burst(struct vl_endpoint_stage *stage, uint64_t now)
+{
+	struct rte_mbuf *mbufs[VL_PORT_BURST];
+	uint16_t count = vl_port_receive(stage->port, mbufs, VL_PORT_BURST);
+
+	for (uint16_t i = 0; i < count && i < PREFETCH_DISTANCE; i++)
+		prefetch_frame(mbufs[i]);
+	for (uint16_t i = 0; i < count; i++) {
+		struct vl_frame *frame;
+
+		if (i + PREFETCH_DISTANCE < count)
+			prefetch_frame(mbufs[i + PREFETCH_DISTANCE]);
+		if (unlikely(mbufs[i]->nb_segs > 1)) {
+			stage->counters.rx_segmented++;
+			continue;
+		}
+		frame = vl_frame_of_received(mbufs[i], &stage->pool);
+		vl_endpoint_receive(stage->endpoint, frame, now);
+	}
+	rte_pktmbuf_free_bulk(mbufs, count);
+	return count;
+}
+
+static uint32_t flush(struct vl_endpoint_stage *stage)
+{
+	uint16_t count = stage->pending_count, sent;
+
+	if (!count)
+		return 0;
+	sent = vl_port_transmit(stage->port, stage->pending, count);
+	stage->pending_count = count - sent;
+	if (sent == count)
+		return sent;
+	stage->counters.tx_refused++;
+	memmove(stage->pending, stage->pending + sent, (count - sent) * sizeof(stage->pending[0]));
+	return sent;
+}
+
+static void make_burst(struct vl_endpoint_stage *stage, uint64_t now)
+{
+	while (stage->pending_count < VL_PORT_BURST) {
+		struct vl_frame *frame = vl_frame_get(&stage->pool.pool);
+
+		if (unlikely(!frame))
+			return;
+		if (!vl_endpoint_transmit(stage->endpoint, now, frame)) {
+			vl_frame_free(frame);
+			return;
+		}
+		stage->pending[stage->pending_count++] = vl_mbuf_of_frame(frame);
+	}
+}
+
+static uint32_t run_stage(void *context, uint64_t now)
+{
+	struct vl_endpoint_stage *stage = context;
+	uint32_t moved = receive_burst(stage, now);
+
+	vl_endpoint_poll(stage->endpoint, now);
+	if (moved || stage->pending_count || vl_endpoint_next_deadline(stage->endpoint) <= now)
+		make_burst(stage, now);
+	return moved + flush(stage);
+}
+
+void vl_endpoint_stage_init(struct vl_endpoint_stage *stage, struct vl_endpoint *endpoint,
+			    struct vl_port *port, struct rte_mempool *mempool)
+{
+	memset(stage, 0, sizeof(*stage));
+	stage->endpoint = endpoint;
+	stage->port = port;
+	vl_mbuf_frame_pool_init(&stage->pool, mempool);
+}
+
+void vl_endpoint_stage_release(struct vl_endpoint_stage *stage)
+{
+	rte_pktmbuf_free_bulk(stage->pending, stage->pending_count);
+	stage->pending_count = 0;
+}
+
+struct vl_stage vl_endpoint_stage(struct vl_endpoint_stage *stage)
+{
+	return (struct vl_stage){.run = run_stage, .context = stage};
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/*
+ * The stage that joins a port and an endpoint: a burst is received, checked and handed to the
+ * transport; the application runs; what the transport wants to send goes out in a burst. A port
+ * that takes no more holds the endpoint back: packets are made only when there is room for them,
+ * and those that the port did not take are offered again, in order.
+ */
+#ifndef VERBLINE_RUNTIME_ENDPOINT_STAGE_H
+#define VERBLINE_RUNTIME_ENDPOINT_STAGE_H
+
+#include <stdint.h>
+
+#include "dataplane/endpoint.h"
+#include "dataplane/port/port.h"
+#include "dataplane/runtime/mempool.h"
+#include "dataplane/worker.h"
+
+/* Beside those of the endpoint. */
+#define VL_ENDPOINT_STAGE_COUNTERS(X)                                                              \
+	X(rx_segmented, "frames", "dropped, as they came in more than one buffer")                 \
+	X(tx_refused, "bursts", "that the port did not take whole at once")
+
+struct vl_endpoint_stage_counters {
+#define VL_ENDPOINT_STAGE_FIELD(name, unit, meaning) uint64_t name;
+	VL_ENDPOINT_STAGE_COUNTERS(VL_ENDPOINT_STAGE_FIELD)
+#undef VL_ENDPOINT_STAGE_FIELD
+};
+
+struct vl_endpoint_stage {
+	struct vl_endpoint *endpoint;
+	struct vl_port *port;
+	struct vl_mbuf_frame_pool pool; /* of what is sent; counts when it is empty */
+	struct vl_endpoint_stage_counters counters;
+	uint16_t pending_count; /* made, and not yet taken by the port */
+	struct rte_mbuf *pending[VL_PORT_BURST];
+};
+
+/* endpoint, port and mempool stay the caller's, and outlive the stage. */
+void vl_endpoint_stage_init(struct vl_endpoint_stage *stage, struct vl_endpoint *endpoint,
+			    struct vl_port *port, struct rte_mempool *mempool);
+/* Frees what was not sent. The worker must not run. */
+void vl_endpoint_stage_release(struct vl_endpoint_stage *stage);
+/* For vl_worker_add_stage. */
+struct vl_stage vl_endpoint_stage(struct vl_endpoint_stage *stage);
+
+#endif
