@@ -10,7 +10,8 @@
       <!-- exit status N: REASON -->
   Blocks marked as shell in another way are refused, since nobody would notice them rot.
 - Every relative link leads to a file, and to a heading if it names one.
-- Every path in backticks that starts with a directory of the tree exists.
+- Every path in backticks that starts with a directory of the tree exists (a part in capitals
+  stands for any name).
 - The dependency table of README.md names what meson.build and scripts/install-dependencies use.
 - Every subcommand of 'verbline --help' answers --help and stands in README.md."""
 
@@ -130,7 +131,9 @@ def check_paths(report, root, document):
         for code in CODE.findall(line):
             for word in code.split():
                 if word.split("/")[0] in directories and "/" in word:
-                    report.check(glob.glob(os.path.join(root, word)),
+                    pattern = "/".join("*" if part.isupper() and part.isalpha() else part
+                                       for part in word.split("/"))
+                    report.check(glob.glob(os.path.join(root, pattern)),
                                  f"{document.path}:{number}", f"there is no {word}")
 
 
