@@ -143,12 +143,13 @@ static enum vl_drop admission(const struct vl_qp *qp, const struct vl_packet *pa
 
 static void note_congestion(struct vl_qp *qp, const struct vl_packet *packet, uint64_t now)
 {
-	if (vl_packet_ecn(packet) != VL_ECN_CE)
-		return;
-	VL_COUNT(qp, ecn_ce_rx);
+	const bool is_marked = vl_packet_ecn(packet) == VL_ECN_CE;
+
+	if (is_marked)
+		VL_COUNT(qp, ecn_ce_rx);
 	/* Only data speaks of a flow that could slow down; UD has no peer to tell. */
 	if (qp->type != IBV_QPT_UD && (packet->info->flags & VL_OPCODE_PAYLOAD) &&
-	    vl_notification_due(&qp->notification, qp->cc, now))
+	    vl_notification_due(&qp->notification, qp->cc, is_marked, now))
 		vl_engine_notify(qp);
 }
 

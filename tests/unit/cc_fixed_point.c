@@ -39,7 +39,8 @@ struct network {
 	uint8_t queue[QUEUE]; /* flow of each packet */
 	unsigned int head, length;
 	uint64_t next_departure;
-	double queue_sum;
+	double queue_time; /* byte ns */
+	uint64_t now;
 	uint64_t departures;
 };
 
@@ -75,13 +76,12 @@ static void depart(struct network *network, uint64_t now)
 {
 	struct flow *flow = &network->flows[network->queue[network->head]];
 
-	if (is_marked(network) &&
-	    vl_notification_due(&flow->point, &network->parameters, now + DELAY / 2))
+	if (vl_notification_due(&flow->point, &network->parameters, is_marked(network),
+				now + DELAY / 2))
 		flow->cnp_time = now + DELAY;
 	network->head = (network->head + 1) % QUEUE;
 	network->length--;
 	network->departures++;
-	network->queue_sum += network->length * (double)PACKET;
 	network->next_departure = network->length ? now + SLOT : UINT64_MAX;
 }
 
@@ -103,7 +103,11 @@ static void run_until(struct network *network, uint64_t end)
 				notified = -1;
 			}
 		}
-		if (now >= end)
+		now = now < end ? now : end;
+		network->queue_time +=
+			network->length * (double)PACKET * (double)(now - network->now);
+		network->now = now;
+		if (now == end)
 			return;
 		if (sender >= 0) {
 			send_packet(network, (unsigned int)sender, now);
@@ -160,12 +164,12 @@ static void check_flows(unsigned int count, double expected_queue)
 		vl_cc_dcqcn.init(&network.flows[i].state, &network.parameters, LINE_RATE, 0);
 	}
 	run_until(&network, warm);
-	network.queue_sum = 0;
+	network.queue_time = 0;
 	network.departures = 0;
 	for (unsigned int i = 0; i < count; i++)
 		sent[i] = network.flows[i].sent;
 	run_until(&network, end);
-	mean = network.queue_sum / (double)network.departures;
+	mean = network.queue_time / (double)(end - warm);
 	for (unsigned int i = 0; i < count; i++) {
 		double share = (double)(network.flows[i].sent - sent[i]);
 

@@ -151,23 +151,38 @@ static void test_notification_point(void)
 	unsigned int sent = 0;
 
 	vl_dcqcn_profile(&parameters.dcqcn, "paper");
-	CU_ASSERT_TRUE(vl_notification_due(&point, &parameters, 0));
-	CU_ASSERT_FALSE(vl_notification_due(&point, &parameters, 1));
-	CU_ASSERT_FALSE(vl_notification_due(&point, &parameters, 49999));
-	CU_ASSERT_TRUE(vl_notification_due(&point, &parameters, 50000));
-	/* From the CNP, not from a grid. */
-	CU_ASSERT_TRUE(vl_notification_due(&point, &parameters, 190000));
-	CU_ASSERT_FALSE(vl_notification_due(&point, &parameters, 239999));
-	/* A CE packet each 7 us over 10 ms: one CNP per 56 us. */
+	CU_ASSERT_FALSE(vl_notification_due(&point, &parameters, false, 0));
+	CU_ASSERT_TRUE(vl_notification_due(&point, &parameters, true, 0));
+	/* Nothing marked in the window: nothing at its end, and the next mark is answered at once.
+	 */
+	CU_ASSERT_FALSE(vl_notification_due(&point, &parameters, false, 1));
+	CU_ASSERT_FALSE(vl_notification_due(&point, &parameters, false, 50000));
+	CU_ASSERT_TRUE(vl_notification_due(&point, &parameters, true, 60000));
+	/* Marked in the window: one CNP with the first packet after it, from which the next runs.
+	 */
+	CU_ASSERT_FALSE(vl_notification_due(&point, &parameters, true, 60001));
+	CU_ASSERT_FALSE(vl_notification_due(&point, &parameters, true, 109999));
+	CU_ASSERT_TRUE(vl_notification_due(&point, &parameters, false, 110200));
+	CU_ASSERT_FALSE(vl_notification_due(&point, &parameters, false, 160200));
+	/* A mark is not kept for a flow that stood still. */
+	CU_ASSERT_TRUE(vl_notification_due(&point, &parameters, true, 200000));
+	CU_ASSERT_FALSE(vl_notification_due(&point, &parameters, true, 210000));
+	CU_ASSERT_FALSE(vl_notification_due(&point, &parameters, false, 300000));
+	CU_ASSERT_FALSE(vl_notification_due(&point, &parameters, false, 300001));
+	CU_ASSERT_TRUE(vl_notification_due(&point, &parameters, true, 300002));
+	CU_ASSERT_FALSE(vl_notification_due(&point, &parameters, true, 300003));
+	CU_ASSERT_TRUE(vl_notification_due(&point, &parameters, true, 900000));
+	/* All packets marked, one each 7 us over 10 ms: one CNP per 56 us. */
 	point = (struct vl_notification_point){0};
 	for (uint64_t now = 0; now < 10000000; now += 7000)
-		sent += vl_notification_due(&point, &parameters, now);
+		sent += vl_notification_due(&point, &parameters, true, now);
 	CU_ASSERT_EQUAL(sent, 179);
 	/* No least time: each CE packet. */
 	parameters.dcqcn.min_time_between_cnps = 0;
 	point = (struct vl_notification_point){0};
-	CU_ASSERT_TRUE(vl_notification_due(&point, &parameters, 5));
-	CU_ASSERT_TRUE(vl_notification_due(&point, &parameters, 5));
+	CU_ASSERT_TRUE(vl_notification_due(&point, &parameters, true, 5));
+	CU_ASSERT_TRUE(vl_notification_due(&point, &parameters, true, 5));
+	CU_ASSERT_FALSE(vl_notification_due(&point, &parameters, false, 5));
 }
 
 static const struct test tests[] = {

@@ -126,12 +126,18 @@ struct vl_dcqcn_description {
 /* The n-th parameter, NULL past the last. */
 const struct vl_dcqcn_description *vl_dcqcn_describe(unsigned int n);
 
-/* Notification point, per QP: one CNP at the first CE, then at most one per
- * min_time_between_cnps while CE packets arrive. */
+/*
+ * Notification point, per QP (Zhu et al. 2015, section 3.1): a CE packet is answered with a CNP at
+ * once if there was none within the last min_time_between_cnps; otherwise, when that time is over.
+ */
 struct vl_notification_point {
 	uint64_t next_allowed; /* ns; 0: never sent */
+	bool is_marked;        /* a CE packet since the last CNP waits for next_allowed */
 };
+/* To be called for each packet of the QP that could carry a mark; true: send a CNP. A CNP that had
+ * to wait goes with the first packet after its time, marked or not; if none comes within as much
+ * time again, the mark is stale and forgotten. */
 bool vl_notification_due(struct vl_notification_point *point,
-			 const struct vl_cc_parameters *parameters, uint64_t now);
+			 const struct vl_cc_parameters *parameters, bool is_marked, uint64_t now);
 
 #endif
