@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "dataplane/fabric/switch.h"
+
+#include <errno.h>
+
+#include "tests/support/frame.h"
+#include "tests/support/suite.h"
+
+#define DATA 26 /* DSCP of priority 3 by the default map */
+#define CNP  48 /* of priority 6 */
+#define ECT  2
+
+static struct vl_memory_frame_pool pool;
+static struct vl_switch *sw;
+
+static struct vl_switch_config four_ports(void)
+{
+	return (struct vl_switch_config){
+		.ports = 4,
+		.buffer = 1000000,
+		.default_map = true,
+		.mac = {2, 0, 0, 0, 0x0f, 0xfe},
+	};
+}
+
+/* Port n leads to MAC n. */
+static void start(const struct vl_switch_config *config)
+{
+	uint8_t mac[6] = {2};
+
+	vl_memory_frame_pool_init(&pool, 0, 0);
+	sw = vl_switch_create(config, &pool.pool, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(sw);
+	for (uint32_t i = 0; i < config->ports; i++) {
+		mac[5] = (uint8_t)i;
+		CU_ASSERT_EQUAL(vl_switch_add_route(sw, mac, i), 0);
+	}
+}
+
+static void finish(void)
+{
+	vl_switch_destroy(sw);
+	CU_ASSERT_EQUAL(pool.in_use, 0);
+	vl_memory_frame_pool_release(&pool);
+}
+
+static uint32_t put(uint32_t port, uint8_t to, uint32_t length, uint8_t dscp, uint8_t ecn,
+		    uint64_t now)
+{
+	return vl_switch_receive(
+		sw, port, make_ipv4_frame(&pool.pool, length, to, (uint8_t)port, dscp, ecn), now);
+}
+
+/* Takes a frame out and says how long it was, 0: none; *ecn if it is IP. */
+static uint32_t take(uint32_t port, uint64_t now, uint8_t *ecn)
+{
+	struct vl_frame *frame = vl_switch_transmit(sw, port, now);
+	uint32_t length;
+
+	if (!frame)
+		return 0;
+	length = frame->length;
+	if (ecn)
+		*ecn = ipv4_frame_ecn(frame);
+	if (frame->data[12] == 8)
+		CU_ASSERT_EQUAL(ipv4_header_sum(frame->data + 14), 0xffff);
+	vl_frame_free(frame);
+	return length;
+}
+
+/* The PFC frame that a port has to send: what it says of a priority; -1: there is none. */
+static int pause_sent(uint32_t port, uint8_t priority, uint64_t now)
+{
+	struct vl_frame *frame;
+	struct vl_pfc pfc;
+	int quanta = -1;
+
+	if (!vl_pfc_sender_is_due(&sw->ports[port].pfc, now))
+		return -1;
+	frame = vl_switch_transmit(sw, port, now);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(frame);
+	CU_ASSERT_EQUAL(vl_pfc_parse(frame->data, frame->length, &pfc), VL_MAC_CONTROL_PFC);
+	if (pfc.enabled >> priority & 1)
+		quanta = pfc.quanta[priority];
+	vl_frame_free(frame);
+	return quanta;
+}
+
+static void receive_pfc(uint32_t port, uint8_t priority, uint16_t quanta, uint64_t now)
+{
+	static const uint8_t peer[6] = {2, 1};
+	struct vl_pfc pfc = {.enabled = (uint8_t)(1u << priority)};
+	struct vl_frame *frame = vl_frame_get(&pool.pool);
+
+	pfc.quanta[priority] = quanta;
+	vl_pfc_write(frame->data, peer, &pfc);
+	frame->length = VL_PFC_FRAME_LENGTH;
+	CU_ASSERT_EQUAL(vl_switch_receive(sw, port, frame, now), port);
+}
+
+static void test_forwarding(void)
+{
+	struct vl_switch_config config = four_ports();
+	struct vl_frame *frame;
+	uint8_t mac[6] = {2, 9};
+
+	start(&config);
+	CU_ASSERT_EQUAL(put(0, 2, 100, DATA, ECT, 0), 2);
+	CU_ASSERT_EQUAL(put(1, 2, 200, DATA, ECT, 0), 2);
+	CU_ASSERT_EQUAL(take(2, 1, NULL), 100);
+	CU_ASSERT_EQUAL(take(2, 1, NULL), 200);
+	CU_ASSERT_EQUAL(take(2, 1, NULL), 0);
+	CU_ASSERT_EQUAL(put(0, 77, 100, DATA, ECT, 2), VL_SWITCH_NO_PORT);
+	CU_ASSERT_EQUAL(put(0, 0, 100, DATA, ECT, 2), VL_SWITCH_NO_PORT);
+	CU_ASSERT_EQUAL(sw->ports[0].counters.drop_no_route, 2);
+	frame = vl_frame_get(&pool.pool);
+	frame->length = 13;
+	CU_ASSERT_EQUAL(vl_switch_receive(sw, 3, frame, 2), VL_SWITCH_NO_PORT);
+	CU_ASSERT_EQUAL(sw->ports[3].counters.drop_malformed, 1);
+	CU_ASSERT_EQUAL(sw->ports[0].counters.rx_frames, 3);
+	CU_ASSERT_EQUAL(sw->ports[0].counters.rx_bytes, 300);
+	CU_ASSERT_EQUAL(sw->ports[2].counters.tx_bytes, 300);
+	CU_ASSERT_EQUAL(sw->ports[2].queue_counters[3].tx_frames, 2);
+	CU_ASSERT_EQUAL(vl_switch_add_route(sw, mac, 4), -EINVAL);
+	CU_ASSERT_EQUAL(sw->buffer_bytes, 0);
+	CU_ASSERT_EQUAL(sw->buffer_watermark, 300);
+	finish();
+}
+
+static void test_many_routes(void)
+{
+	struct vl_switch_config config = four_ports();
+	unsigned int wrong = 0;
+
+	start(&config);
+	for (uint32_t i = 0; i < 5000; i++) {
+		uint8_t mac[6] = {6, 0, 0, (uint8_t)(i >> 16), (uint8_t)(i >> 8), (uint8_t)i};
+
+		CU_ASSERT_EQUAL_FATAL(vl_switch_add_route(sw, mac, 1 + i % 3), 0);
+	}
+	for (uint32_t i = 0; i < 5000; i++) {
+		struct vl_frame *frame = make_ipv4_frame(&pool.pool, 60, 0, 0, DATA, ECT);
+
+		frame->data[0] = 6;
+		frame->data[4] = (uint8_t)(i >> 8);
+		frame->data[5] = (uint8_t)i;
+		if (vl_switch_receive(sw, 0, frame, 0) != 1 + i % 3)
+			wrong++;
+	}
+	CU_ASSERT_EQUAL(wrong, 0);
+	CU_ASSERT_EQUAL(sw->route_count, 5004);
+	finish();
+}
+
+static void test_classification(void)
+{
+	struct vl_switch_config config = four_ports();
+	struct vl_frame *frame;
+
+	config.default_priority = 1;
+	start(&config);
+	put(0, 1, 100, CNP, ECT, 0);
+	CU_ASSERT_EQUAL(sw->ports[1].queues[6].frames, 1);
+	put(0, 1, 100, 0, ECT, 0);
+	CU_ASSERT_EQUAL(sw->ports[1].queues[0].frames, 1);
+	frame = make_ipv4_frame(&pool.pool, 100, 1, 0, 0, 0);
+	frame->data[12] = 0x86; /* IPv6, traffic class 26 << 2 */
+	frame->data[13] = 0xdd;
+	frame->data[14] = 0x66;
+	frame->data[15] = 0x80;
+	vl_switch_receive(sw, 0, frame, 0);
+	CU_ASSERT_EQUAL(sw->ports[1].queues[3].frames, 1);
+	frame = make_ipv4_frame(&pool.pool, 100, 1, 0, 0, 0);
+	frame->data[12] = 0x77; /* unknown */
+	vl_switch_receive(sw, 0, frame, 0);
+	CU_ASSERT_EQUAL(sw->ports[1].queues[1].frames, 1);
+	frame = make_ipv4_frame(&pool.pool, 14, 1, 0, 0, 0);
+	vl_switch_receive(sw, 0, frame, 0);
+	CU_ASSERT_EQUAL(sw->ports[1].queues[1].frames, 2);
+	finish();
+
+	config.trust = VL_TRUST_PCP;
+	start(&config);
+	put(0, 1, 100, CNP, ECT, 0);
+	CU_ASSERT_EQUAL(sw->ports[1].queues[1].frames, 1);
+	frame = make_ipv4_frame(&pool.pool, 100, 1, 0, CNP, 0);
+	memmove(frame->data + 16, frame->data + 12, 84);
+	frame->data[12] = 0x81;
+	frame->data[13] = 0x00;
+	frame->data[14] = 5 << 5;
+	vl_switch_receive(sw, 0, frame, 0);
+	CU_ASSERT_EQUAL(sw->ports[1].queues[5].frames, 1);
+	finish();
+}
+
+static void test_finite_queue_and_buffer(void)
+{
+	struct vl_switch_config config = four_ports();
+
+	config.buffer = 2500;
+	config.queues[3].limit = 2000;
+	start(&config);
+	CU_ASSERT_EQUAL(put(0, 1, 1000, DATA, ECT, 0), 1);
+	CU_ASSERT_EQUAL(put(0, 1, 1000, DATA, ECT, 0), 1);
+	CU_ASSERT_EQUAL(put(0, 1, 42, DATA, ECT, 0), VL_SWITCH_NO_PORT);
+	CU_ASSERT_EQUAL(sw->ports[1].queue_counters[3].drop_queue_full, 1);
+	CU_ASSERT_EQUAL(put(0, 2, 501, DATA, ECT, 0), VL_SWITCH_NO_PORT);
+	CU_ASSERT_EQUAL(sw->ports[2].queue_counters[3].drop_buffer_full, 1);
+	CU_ASSERT_EQUAL(put(0, 2, 500, DATA, ECT, 0), 2);
+	CU_ASSERT_EQUAL(sw->buffer_bytes, 2500);
+	CU_ASSERT_EQUAL(sw->ports[0].ingress_bytes[3], 2500);
+	take(1, 1, NULL);
+	CU_ASSERT_EQUAL(sw->ports[0].ingress_bytes[3], 1500);
+	CU_ASSERT_EQUAL(sw->ports[1].queues[3].watermark, 2000);
+	finish();
+}
+
+/* Kmin = Kmax = 2000. At enqueue the frame that finds more than 2000 bytes is marked; at dequeue
+ * the frame that leaves more than 2000 bytes behind. */
+static void test_marking_point(void)
+{
+	struct vl_switch_config config = four_ports();
+	uint8_t ecn[5], expected_enqueue[5] = {2, 2, 2, 3, 3},
+			expected_dequeue[5] = {3, 3, 2, 2, 2};
+
+	config.queues[3].red = (struct vl_red_config){VL_RED_AT_ENQUEUE, 2000, 2000, 1};
+	start(&config);
+	for (int i = 0; i < 5; i++)
+		put(0, 1, 1000, DATA, ECT, 0);
+	for (int i = 0; i < 5; i++)
+		CU_ASSERT_EQUAL(take(1, 1, &ecn[i]), 1000);
+	CU_ASSERT_EQUAL(memcmp(ecn, expected_enqueue, 5), 0);
+	CU_ASSERT_EQUAL(sw->ports[1].queue_counters[3].ecn_marked, 2);
+	finish();
+
+	config.queues[3].red.point = VL_RED_AT_DEQUEUE;
+	start(&config);
+	for (int i = 0; i < 5; i++)
+		put(0, 1, 1000, DATA, ECT, 0);
+	for (int i = 0; i < 5; i++)
+		CU_ASSERT_EQUAL(take(1, 1, &ecn[i]), 1000);
+	CU_ASSERT_EQUAL(memcmp(ecn, expected_dequeue, 5), 0);
+	CU_ASSERT_EQUAL(sw->ports[1].queue_counters[3].ecn_marked, 2);
+	finish();
+}
+
+static void test_red_drops_what_is_not_capable(void)
+{
+	struct vl_switch_config config = four_ports();
+
+	config.queues[3].red = (struct vl_red_config){VL_RED_AT_ENQUEUE, 2000, 2000, 1};
+	start(&config);
+	for (int i = 0; i < 5; i++)
+		put(0, 1, 1000, DATA, 0, 0);
+	CU_ASSERT_EQUAL(sw->ports[1].queue_counters[3].drop_red, 2);
+	CU_ASSERT_EQUAL(sw->ports[1].queues[3].frames, 3);
+	finish();
+
+	config.queues[3].red.point = VL_RED_AT_DEQUEUE;
+	start(&config);
+	for (int i = 0; i < 5; i++)
+		put(0, 1, 1000 + (uint32_t)i, DATA, 0, 0);
+	CU_ASSERT_EQUAL(take(1, 1, NULL), 1003); /* the first to leave no more than 2000 */
+	CU_ASSERT_EQUAL(sw->ports[1].queue_counters[3].drop_red, 3);
+	CU_ASSERT_EQUAL(sw->buffer_bytes, 1004);
+	finish();
+}
+
+static void test_strict_priority(void)
+{
+	struct vl_switch_config config = four_ports();
+
+	config.strict = 1 << 6 | 1 << 7;
+	start(&config);
+	put(0, 1, 1000, DATA, ECT, 0);
+	put(0, 1, 1000, DATA, ECT, 0);
+	put(0, 1, 60, CNP, ECT, 0);
+	put(0, 1, 70, 56, ECT, 0);
+	CU_ASSERT_EQUAL(take(1, 1, NULL), 70);
+	CU_ASSERT_EQUAL(take(1, 1, NULL), 60);
+	CU_ASSERT_EQUAL(take(1, 1, NULL), 1000);
+	finish();
+}
+
+/* Bytes, not frames, are shared, in the ratio of the weights. */
+static void test_round_robin_weights(void)
+{
+	struct vl_switch_config config = four_ports();
+	uint64_t sent[2] = {0, 0};
+
+	config.buffer = 100000000;
+	config.queues[3].weight = 3;
+	start(&config);
+	for (unsigned int i = 0; i < 4000; i++)
+		put(0, 1, 4000, DATA, ECT, 0);
+	for (unsigned int i = 0; i < 30000; i++)
+		put(0, 1, 500, 0, ECT, 0);
+	for (unsigned int i = 0; i < 5000; i++) {
+		uint32_t length = take(1, 1, NULL);
+
+		sent[length == 4000] += length;
+	}
+	CU_ASSERT_DOUBLE_EQUAL((double)sent[1] / (double)sent[0], 3.0, 0.05);
+	finish();
+}
+
+static struct vl_switch_config lossless(void)
+{
+	struct vl_switch_config config = four_ports();
+
+	config.buffer = 100000;
+	config.queues[3].lossless = true;
+	config.queues[3].xoff = 3000;
+	config.queues[3].xon = 1000;
+	config.queues[3].headroom = 2000;
+	config.pause_quanta = 1000;
+	return config;
+}
+
+static void test_xoff_and_xon(void)
+{
+	struct vl_switch_config config = lossless();
+
+	start(&config);
+	put(0, 1, 1000, DATA, ECT, 0);
+	put(0, 1, 1000, DATA, ECT, 0);
+	CU_ASSERT_EQUAL(vl_switch_next_pfc_port(sw), VL_SWITCH_NO_PORT);
+	put(0, 1, 1000, DATA, ECT, 10); /* 3000 bytes: XOFF */
+	CU_ASSERT_EQUAL(vl_switch_next_pfc_port(sw), 0);
+	CU_ASSERT_EQUAL(vl_switch_next_pfc_port(sw), VL_SWITCH_NO_PORT);
+	CU_ASSERT_EQUAL(vl_switch_next_deadline(sw, 0, 10), 10);
+	CU_ASSERT_EQUAL(pause_sent(0, 3, 10), 1000);
+	CU_ASSERT_EQUAL(pause_sent(2, 3, 10), -1);
+	CU_ASSERT_EQUAL(vl_switch_next_deadline(sw, 0, 10), 10 + 2560);
+
+	put(0, 1, 1000, DATA, ECT, 20); /* into the headroom */
+	put(0, 1, 1000, DATA, ECT, 20);
+	CU_ASSERT_EQUAL(put(0, 1, 42, DATA, ECT, 20), VL_SWITCH_NO_PORT);
+	CU_ASSERT_EQUAL(sw->ports[1].queue_counters[3].drop_headroom, 1);
+	CU_ASSERT_EQUAL(sw->ports[0].headroom_bytes[3], 2000);
+	CU_ASSERT_EQUAL(sw->shared_bytes, 3000);
+	CU_ASSERT_EQUAL(put(2, 1, 1000, DATA, ECT, 20), 1); /* other ports are not concerned */
+
+	take(1, 30, NULL);
+	take(1, 30, NULL);
+	take(1, 30, NULL);
+	CU_ASSERT_EQUAL(pause_sent(0, 3, 30), -1);
+	take(1, 40, NULL); /* 1000 bytes left: XON */
+	CU_ASSERT_EQUAL(vl_switch_next_pfc_port(sw), 0);
+	CU_ASSERT_EQUAL(pause_sent(0, 3, 40), 0);
+	CU_ASSERT_EQUAL(vl_switch_next_deadline(sw, 0, 40), UINT64_MAX);
+	CU_ASSERT_EQUAL(sw->ports[0].pfc.frames[3], 1);
+	CU_ASSERT_EQUAL(sw->ports[0].pfc.resumes[3], 1);
+	CU_ASSERT_EQUAL(sw->ports[0].counters.pfc_tx, 2);
+	CU_ASSERT_EQUAL(sw->ports[0].ingress_watermark[3], 5000);
+	finish();
+}
+
+/* Priority 2 is lossy: it may not touch what is reserved for priority 3. */
+static void test_headroom_is_reserved(void)
+{
+	struct vl_switch_config config = lossless();
+
+	config.buffer = 4 * 2000 + 5000;
+	start(&config);
+	for (int i = 0; i < 6; i++)
+		put(1, 2, 1000, 16, ECT, 0);
+	CU_ASSERT_EQUAL(sw->ports[2].queue_counters[2].drop_buffer_full, 1);
+	/* The shared part is full: what is lossless goes into the headroom and pauses. */
+	CU_ASSERT_EQUAL(put(0, 1, 1000, DATA, ECT, 0), 1);
+	CU_ASSERT_EQUAL(pause_sent(0, 3, 0), 1000);
+	CU_ASSERT_EQUAL(sw->ports[0].headroom_bytes[3], 1000);
+	take(1, 1, NULL);
+	CU_ASSERT_EQUAL(pause_sent(0, 3, 1), 0);
+	CU_ASSERT_EQUAL(sw->ports[0].headroom_bytes[3], 0);
+	CU_ASSERT_EQUAL(sw->shared_bytes, 5000);
+	finish();
+}
+
+static void test_obeys_pauses(void)
+{
+	struct vl_switch_config config = four_ports();
+
+	start(&config);
+	put(0, 1, 1000, DATA, ECT, 0);
+	put(0, 1, 60, CNP, ECT, 0);
+	receive_pfc(1, 3, 100, 1000); /* 512 ns */
+	CU_ASSERT_EQUAL(take(1, 1000, NULL), 60);
+	CU_ASSERT_EQUAL(take(1, 1000, NULL), 0);
+	CU_ASSERT_EQUAL(vl_switch_next_deadline(sw, 1, 1000), 1512);
+	CU_ASSERT_EQUAL(take(1, 1511, NULL), 0);
+	CU_ASSERT_EQUAL(take(1, 1512, NULL), 1000);
+	put(0, 1, 1000, DATA, ECT, 2000);
+	receive_pfc(1, 3, 65535, 2000);
+	CU_ASSERT_EQUAL(take(1, 2000, NULL), 0);
+	receive_pfc(1, 3, 0, 2100);
+	CU_ASSERT_EQUAL(take(1, 2100, NULL), 1000);
+	CU_ASSERT_EQUAL(sw->ports[1].counters.pfc_rx, 3);
+	CU_ASSERT_EQUAL(sw->ports[1].pause.paused_time[3], 512 + 100);
+	CU_ASSERT_EQUAL(sw->ports[1].counters.rx_frames, 3);
+	finish();
+}
+
+static void test_pause_source_address(void)
+{
+	struct vl_switch_config config = lossless();
+	static const uint8_t expected[6] = {2, 0, 0, 0, 0x10, 0x00};
+	struct vl_frame *frame;
+
+	start(&config);
+	put(2, 1, 4000, DATA, ECT, 0);
+	frame = vl_switch_transmit(sw, 2, 0);
+	CU_ASSERT_PTR_NULL(frame); /* 4000 bytes found no room at all */
+	put(2, 1, 2000, DATA, ECT, 0);
+	put(2, 1, 2000, DATA, ECT, 0);
+	frame = vl_switch_transmit(sw, 2, 0);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(frame);
+	CU_ASSERT_EQUAL(memcmp(frame->data + 6, expected, 6), 0);
+	vl_frame_free(frame);
+	finish();
+}
+
+static void test_refuses_bad_configurations(void)
+{
+	struct vl_switch_config config = four_ports();
+	int error = 0;
+
+	CU_ASSERT_PTR_NULL(vl_switch_config_error(&config));
+	config.ports = 0;
+	CU_ASSERT_PTR_NOT_NULL(vl_switch_config_error(&config));
+	CU_ASSERT_PTR_NULL(vl_switch_create(&config, NULL, &error));
+	CU_ASSERT_EQUAL(error, -EINVAL);
+	config = lossless();
+	config.buffer = 8000;
+	CU_ASSERT_PTR_NOT_NULL(vl_switch_config_error(&config));
+	config = lossless();
+	config.queues[3].xon = 3001;
+	CU_ASSERT_PTR_NOT_NULL(vl_switch_config_error(&config));
+	config = four_ports();
+	config.default_map = false;
+	config.dscp_to_priority[5] = 8;
+	CU_ASSERT_PTR_NOT_NULL(vl_switch_config_error(&config));
+	config = four_ports();
+	config.queues[0].red = (struct vl_red_config){VL_RED_AT_ENQUEUE, 2, 1, 1};
+	CU_ASSERT_PTR_NOT_NULL(vl_switch_config_error(&config));
+	config = four_ports();
+	config.queues[0].weight = 256;
+	CU_ASSERT_PTR_NOT_NULL(vl_switch_config_error(&config));
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		{"forwarding", test_forwarding},
+		{"many_routes", test_many_routes},
+		{"classification", test_classification},
+		{"finite_queue_and_buffer", test_finite_queue_and_buffer},
+		{"marking_point", test_marking_point},
+		{"red_drops_what_is_not_capable", test_red_drops_what_is_not_capable},
+		{"strict_priority", test_strict_priority},
+		{"round_robin_weights", test_round_robin_weights},
+		{"xoff_and_xon", test_xoff_and_xon},
+		{"headroom_is_reserved", test_headroom_is_reserved},
+		{"obeys_pauses", test_obeys_pauses},
+		{"pause_source_address", test_pause_source_address},
+		{"refuses_bad_configurations", test_refuses_bad_configurations},
+	};
+
+	return RUN_SUITE("fabric_switch", tests, argc, argv);
+}
