@@ -182,7 +182,7 @@ void vl_receive(struct vl_device *device, const struct vl_packet *packet, uint64
 		device->drops[drop]++;
 		return;
 	}
-	if (!qp->communication_established && qp->state == IBV_QPS_RTR && qp->type == IBV_QPT_RC) {
+	if (!qp->communication_established && qp->state == IBV_QPS_RTR && qp->type != IBV_QPT_UD) {
 		qp->communication_established = true;
 		if (device->config.events.async)
 			device->config.events.async(device->config.events.context,

@@ -17,9 +17,6 @@
 /* IBTA 9.6.1.3: 0xffffff is the multicast QPN. */
 #define VL_LAST_QPN 0xfffffeu
 
-/* Q_Keys with this bit set stand for the QP's own in a send request, IBTA 10.2.5. */
-#define VL_QKEY_CONTROLLED (UINT32_C(1) << 31)
-
 static inline void *vl_allocate(const struct vl_device *device, size_t size)
 {
 	const struct vl_allocator *allocator = &device->config.allocator;

@@ -402,6 +402,9 @@ static inline const struct vl_pd *vl_receive_pd(const struct vl_qp *qp)
 /* Completes the oldest send request: writes a completion if it is signalled or failed, and frees
  * its slot. Counts message_tx or message_fail. */
 void vl_send_complete(struct vl_qp *qp, enum ibv_wc_status status);
+/* UC and UD: a request is done when its last packet has been handed out, and completes when the
+ * next is asked for, since until then the caller still reads the data. Draining ends here too. */
+void vl_send_complete_handed_out(struct vl_qp *qp);
 /* Tells the owner. */
 static inline void vl_raise_event(const struct vl_device *device, enum ibv_event_type event,
 				  void *object)
@@ -464,5 +467,7 @@ void vl_uc_receive(struct vl_qp *qp, const struct vl_packet *packet, uint64_t no
 enum vl_send_result vl_uc_send(struct vl_qp *qp, struct vl_outgoing *outgoing, uint64_t now);
 void vl_ud_receive(struct vl_qp *qp, const struct vl_packet *packet, uint64_t now);
 enum vl_send_result vl_ud_send(struct vl_qp *qp, struct vl_outgoing *outgoing, uint64_t now);
+/* A UD QP is scheduled at the priority of its next request's AH. */
+void vl_ud_choose_priority(struct vl_qp *qp, const struct vl_send *next);
 
 #endif

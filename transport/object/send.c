@@ -141,6 +141,7 @@ static void copy_operands(struct vl_qp *qp, struct vl_send *send, const struct i
 	if (qp->type == IBV_QPT_UD) {
 		send->ah = (struct vl_ah *)wr->wr.ud.ah;
 		send->ah->use_count++;
+		vl_ud_choose_priority(qp, send);
 		send->remote_qpn = wr->wr.ud.remote_qpn;
 		send->rkey = wr->wr.ud.remote_qkey;
 		return;
@@ -191,10 +192,11 @@ static void finish(struct vl_qp *qp, struct vl_send *send)
 	qp->requester.queue.tail++;
 }
 
-/* What a QP does with new requests depends on its state: SQD keeps them. */
+/* What a QP does with new requests depends on its state. SQD keeps them, the services see to
+ * that. */
 static void start(struct vl_qp *qp)
 {
-	if (qp->state == IBV_QPS_RTS)
+	if (qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD)
 		vl_engine_ready(qp);
 	else if (qp->state == IBV_QPS_ERR || qp->state == IBV_QPS_SQE)
 		vl_flush_sends(qp);
@@ -321,6 +323,18 @@ void vl_send_complete(struct vl_qp *qp, enum ibv_wc_status status)
 		vl_cq_add(qp->send_cq, &wc, false);
 }
 
+void vl_send_complete_handed_out(struct vl_qp *qp)
+{
+	struct vl_requester *requester = &qp->requester;
+	struct vl_send_queue *queue = &requester->queue;
+
+	while (queue->head != queue->next)
+		vl_send_complete(qp, IBV_WC_SUCCESS);
+	if (queue->next == queue->tail ||
+	    vl_send_at(queue, queue->next)->first_psn == requester->send_psn)
+		vl_qp_drained(qp);
+}
+
 void vl_flush_sends(struct vl_qp *qp)
 {
 	struct vl_requester *requester = &qp->requester;
@@ -329,9 +343,8 @@ void vl_flush_sends(struct vl_qp *qp)
 	if (qp->is_flushing_sends)
 		return;
 	qp->is_flushing_sends = true;
-	/* An unreliable service's request is done when its last packet has been handed out. */
-	while (qp->type != IBV_QPT_RC && queue->head != queue->next)
-		vl_send_complete(qp, IBV_WC_SUCCESS);
+	if (qp->type != IBV_QPT_RC)
+		vl_send_complete_handed_out(qp);
 	while (queue->head != queue->tail)
 		vl_send_complete(qp, IBV_WC_WR_FLUSH_ERR);
 	requester->cursor = (struct vl_sge_cursor){0};

@@ -345,7 +345,7 @@ static enum verdict execute_send(struct vl_qp *qp, const struct vl_packet *packe
 
 	if (packet->info->flags & VL_OPCODE_FIRST)
 		responder->message_length = 0;
-	if (vl_scatter(qp->pd, responder->receive->sges, responder->receive->sge_count,
+	if (vl_scatter(vl_receive_pd(qp), responder->receive->sges, responder->receive->sge_count,
 		       &responder->cursor, responder->message_length, packet->payload,
 		       packet->payload_length)) {
 		struct ibv_wc wc = {.status = IBV_WC_LOC_PROT_ERR, .opcode = IBV_WC_RECV};
