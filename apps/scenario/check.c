@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* What no single value shows: values that contradict each other. */
+
+#include "apps/scenario/scenario.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SAMPLES     100000u
+#define DEFAULT_SAMPLES 200u
+/* Work requests of all flows together. */
+#define MAX_OUTSTANDING (UINT64_C(1) << 22)
+
+static const char *const transport_names[] = {"RC", "UC", "UD"};
+
+/* ---- Congestion control ------------------------------------------------------------------ */
+
+static const struct vl_dcqcn_description *find_parameter(const char *name, const char **nearest)
+{
+	const struct vl_dcqcn_description *description;
+	const char *names[64];
+	unsigned int count;
+
+	for (count = 0; (description = vl_dcqcn_describe(count)) && count < 63; count++) {
+		if (!strcmp(description->name, name))
+			return description;
+		names[count] = description->name;
+	}
+	names[count] = NULL;
+	*nearest = vl_nearest(name, names);
+	return NULL;
+}
+
+static void set_parameter(struct vl_loader *loader, struct vl_scenario_cc *cc,
+			  const yaml_node_pair_t *pair)
+{
+	const char *name = vl_node_text(loader, pair->key);
+	const char *text = vl_node_text(loader, pair->value);
+	const struct vl_dcqcn_description *description;
+	const char *nearest = NULL;
+	char path[160], error[256];
+	uint64_t value;
+
+	description = name ? find_parameter(name, &nearest) : NULL;
+	if (!description) {
+		vl_problem_add(loader->problems, vl_node_place(loader, pair->key),
+			       cc->parameters.path, "unknown parameter '%.40s'%s%s%s",
+			       name ? name : "", nearest ? "; did you mean '" : "",
+			       nearest ? nearest : "; 'verbline lab --keys' lists all",
+			       nearest ? "'?" : "");
+		return;
+	}
+	snprintf(path, sizeof(path), "%s.%s", cc->parameters.path, name);
+	if (!text) {
+		vl_problem_add(loader->problems, vl_node_place(loader, pair->value), path,
+			       "must be a whole number, in %s", description->unit);
+		return;
+	}
+	if (vl_quantity_parse(VL_QUANTITY_COUNT, text, description->least, description->most,
+			      &value, error, sizeof(error)))
+		vl_problem_add(loader->problems, vl_node_place(loader, pair->value), path,
+			       "%s (%s)", error, description->unit);
+	else
+		vl_dcqcn_set(&cc->resolved.dcqcn, name, value);
+}
+
+static void check_cc(struct vl_loader *loader, struct vl_scenario_cc *cc)
+{
+	static const char *const profiles[] = {"nvidia", "paper"};
+	const yaml_node_t *parameters;
+	const yaml_node_pair_t *pair;
+	bool is_fixed;
+
+	cc->resolved.algorithm = vl_cc_find(vl_cc_name(cc->algorithm));
+	cc->resolved.fixed_rate = cc->rate;
+	cc->resolved.initial_rate = cc->initial_rate;
+	vl_dcqcn_profile(&cc->resolved.dcqcn, profiles[cc->profile]);
+	is_fixed = cc->resolved.algorithm == &vl_cc_fixed;
+	if (is_fixed && !cc->rate)
+		vl_section_problem(loader, &cc->section, "rate",
+				   "is missing; algorithm fixed needs one, as 10Gb/s");
+	if (!is_fixed && cc->rate)
+		vl_section_problem(loader, &cc->section, "rate",
+				   "is for algorithm fixed only; take it out, or choose fixed");
+	if (!cc->parameters.node)
+		return;
+	parameters = yaml_document_get_node(loader->document, cc->parameters.node);
+	if (parameters->type != YAML_MAPPING_NODE) {
+		vl_problem_add(loader->problems, vl_node_place(loader, cc->parameters.node),
+			       cc->parameters.path, "must be a mapping: lines of 'name: number'");
+		return;
+	}
+	for (pair = parameters->data.mapping.pairs.start; pair < parameters->data.mapping.pairs.top;
+	     pair++)
+		set_parameter(loader, cc, pair);
+}
+
+/* ---- Switches ---------------------------------------------------------------------------- */
+
+static uint8_t data_priorities(const struct vl_scenario *scenario)
+{
+	const struct vl_scenario_flow *flows = scenario->flows.elements;
+	uint8_t mask = 0;
+
+	for (unsigned int i = 0; i < scenario->flows.count; i++)
+		mask |= (uint8_t)(1u << flows[i].priority);
+	return mask;
+}
+
+void vl_scenario_switch_config(const struct vl_scenario *scenario,
+			       const struct vl_scenario_switch *sw, struct vl_switch_config *config)
+{
+	static const unsigned int points[] = {
+		[VL_SCENARIO_ECN_DEQUEUE] = VL_RED_AT_DEQUEUE,
+		[VL_SCENARIO_ECN_ENQUEUE] = VL_RED_AT_ENQUEUE,
+	};
+	uint8_t data = data_priorities(scenario);
+	struct vl_switch_queue_config *queue;
+
+	*config = (struct vl_switch_config){
+		.ports = scenario->nodes[sw->node].ports,
+		.buffer = sw->buffer,
+		.trust = VL_TRUST_DSCP,
+		.default_map = true,
+		.strict = 1u << VL_SCENARIO_CNP_PRIORITY,
+		.mac = {0x02, 0x5c, 0, (uint8_t)(sw->node >> 8), (uint8_t)sw->node, 0},
+		.seed = scenario->seed + sw->node,
+	};
+	for (unsigned int i = 0; i < VL_SWITCH_PRIORITIES; i++) {
+		queue = &config->queues[i];
+		queue->limit = sw->queue_limit;
+		if (!(data >> i & 1))
+			continue;
+		if (sw->has_ecn)
+			queue->red =
+				(struct vl_red_config){(enum vl_red_point)points[sw->ecn.point],
+						       sw->ecn.kmin, sw->ecn.kmax, sw->ecn.pmax};
+		if (sw->has_pfc) {
+			queue->lossless = true;
+			queue->xoff = sw->pfc.xoff;
+			queue->xon = sw->pfc.xon;
+			queue->headroom = sw->pfc.headroom;
+		}
+	}
+}
+
+static void check_switch(struct vl_loader *loader, const struct vl_scenario *scenario,
+			 struct vl_scenario_switch *sw)
+{
+	struct vl_switch_config config;
+	const char *error;
+	unsigned int before = loader->problems->count;
+
+	if (sw->has_ecn && sw->ecn.kmin > sw->ecn.kmax)
+		vl_section_problem(loader, &sw->ecn.section, "kmin",
+				   "is above kmax; it must be kmax or less");
+	if (sw->has_pfc && sw->pfc.xon > sw->pfc.xoff)
+		vl_section_problem(loader, &sw->pfc.section, "xon",
+				   "is above xoff; it must be xoff or less");
+	if (sw->queue_limit > sw->buffer)
+		vl_section_problem(loader, &sw->section, "queue_limit",
+				   "is above the buffer; it must be the buffer or less");
+	if (loader->problems->count != before || !scenario->nodes || !scenario->nodes[sw->node].sw)
+		return;
+	vl_scenario_switch_config(scenario, sw, &config);
+	error = vl_switch_config_error(&config);
+	if (error)
+		vl_section_problem(loader, &sw->section, NULL, "%s", error);
+}
+
+/* ---- Flows ------------------------------------------------------------------------------- */
+
+static void check_service(struct vl_loader *loader, const struct vl_scenario *scenario,
+			  const struct vl_scenario_flow *flow)
+{
+	if (flow->transport == VL_SCENARIO_UC && flow->verb >= VL_FLOW_READ)
+		vl_section_problem(loader, &flow->section, "verb",
+				   "UC has no READ and no atomics; choose transport RC");
+	if (flow->transport == VL_SCENARIO_UD && flow->verb > VL_FLOW_SEND_IMM)
+		vl_section_problem(loader, &flow->section, "verb",
+				   "UD has send and send_imm only; choose one, or transport RC");
+	if (flow->transport == VL_SCENARIO_UD && flow->size > vl_scenario_mtu(scenario))
+		vl_section_problem(loader, &flow->section, "size",
+				   "a UD message is one packet; at most the path MTU, %u B",
+				   vl_scenario_mtu(scenario));
+	if (flow->transport == VL_SCENARIO_RC)
+		return;
+	if (vl_section_has(&vl_scenario_flow_schema, &flow->section, "timeout"))
+		vl_section_problem(loader, &flow->section, "timeout", "%s has none; take it out",
+				   transport_names[flow->transport]);
+	if (vl_section_has(&vl_scenario_flow_schema, &flow->section, "retries"))
+		vl_section_problem(loader, &flow->section, "retries", "%s has none; take it out",
+				   transport_names[flow->transport]);
+}
+
+static void check_flow(struct vl_loader *loader, const struct vl_scenario *scenario,
+		       struct vl_scenario_flow *flow)
+{
+	if (flow->verb >= VL_FLOW_COMPARE_SWAP) {
+		if (!vl_section_has(&vl_scenario_flow_schema, &flow->section, "size"))
+			flow->size = 8;
+		else if (flow->size != 8)
+			vl_section_problem(loader, &flow->section, "size",
+					   "an atomic is 8 B; take the size out");
+	}
+	check_service(loader, scenario, flow);
+	if (flow->start >= scenario->duration)
+		vl_section_problem(loader, &flow->section, "start",
+				   "is after the end of the run; start earlier, or give the "
+				   "scenario a longer duration");
+	flow->has_cc = flow->cc.section.node != 0;
+	if (flow->has_cc)
+		check_cc(loader, &flow->cc);
+}
+
+static void check_outstanding(struct vl_loader *loader, const struct vl_scenario *scenario)
+{
+	uint64_t outstanding = 0;
+
+	for (unsigned int i = 0; i < scenario->pair_count; i++)
+		outstanding += scenario->pairs[i].flow->qps * scenario->pairs[i].flow->depth;
+	if (outstanding > MAX_OUTSTANDING)
+		vl_section_problem(loader, &scenario->section, "flows",
+				   "have %llu outstanding messages together; at most %llu are "
+				   "allowed: lower depth or qps",
+				   (unsigned long long)outstanding,
+				   (unsigned long long)MAX_OUTSTANDING);
+}
+
+/* ---- Times and outputs ------------------------------------------------------------------- */
+
+static void check_times(struct vl_loader *loader, struct vl_scenario *scenario)
+{
+	const struct vl_scenario_flow *flows = scenario->flows.elements;
+	bool all_counted = true;
+
+	for (unsigned int i = 0; i < scenario->flows.count; i++)
+		all_counted = all_counted && flows[i].messages;
+	if (!vl_section_has(&vl_scenario_schema, &scenario->section, "warm_up"))
+		scenario->warm_up = all_counted ? 0 : scenario->duration / 2;
+	else if (scenario->warm_up >= scenario->duration)
+		vl_section_problem(loader, &scenario->section, "warm_up",
+				   "leaves nothing to measure; it must be shorter than the "
+				   "duration");
+	if (!scenario->sample_interval) {
+		scenario->sample_interval = scenario->duration / DEFAULT_SAMPLES;
+		if (scenario->sample_interval < 1000)
+			scenario->sample_interval = 1000;
+	}
+	if (scenario->duration / scenario->sample_interval > MAX_SAMPLES)
+		vl_section_problem(loader, &scenario->section, "sample_interval",
+				   "makes more than %u samples; choose a longer one", MAX_SAMPLES);
+}
+
+/* A port of a node by its number or by what it is linked to; UINT32_MAX: none. */
+static unsigned int find_port(const struct vl_scenario *scenario, unsigned int node,
+			      const char *which)
+{
+	char *end;
+	unsigned long number = strtoul(which, &end, 10);
+	const struct vl_scenario_cable *cable;
+
+	if (which[0] >= '0' && which[0] <= '9' && !*end)
+		return number < scenario->nodes[node].ports ? (unsigned int)number : UINT32_MAX;
+	for (unsigned int i = 0; i < scenario->cable_count; i++) {
+		cable = &scenario->cables[i];
+		if (cable->a == node && !strcmp(scenario->nodes[cable->b].name, which))
+			return cable->port_a;
+		if (cable->b == node && !strcmp(scenario->nodes[cable->a].name, which))
+			return cable->port_b;
+	}
+	return UINT32_MAX;
+}
+
+int vl_scenario_find_port(const struct vl_scenario *scenario, const char *text, unsigned int *node,
+			  unsigned int *port, char *error, size_t error_size)
+{
+	const char *colon = strchr(text, ':');
+	char name[VL_MAX_NAME + 16];
+
+	snprintf(name, sizeof(name), "%.*s", colon ? (int)(colon - text) : (int)strlen(text), text);
+	*node = vl_scenario_find_node(scenario, name);
+	if (*node == UINT32_MAX) {
+		snprintf(error, error_size,
+			 "nothing is called '%.40s'; name an endpoint, or a switch and a port as "
+			 "SWITCH:NEIGHBOUR",
+			 name);
+		return -EINVAL;
+	}
+	*port = 0;
+	if (!colon && scenario->nodes[*node].ports > 1) {
+		snprintf(error, error_size, "'%.40s' has %u ports; name one as %.40s:NEIGHBOUR",
+			 name, scenario->nodes[*node].ports, name);
+		return -EINVAL;
+	}
+	if (colon)
+		*port = find_port(scenario, *node, colon + 1);
+	if (*port != UINT32_MAX)
+		return 0;
+	snprintf(error, error_size,
+		 "'%.40s' has no port '%.40s'; give the name of what is linked there, or a number "
+		 "below %u",
+		 name, colon + 1, scenario->nodes[*node].ports);
+	return -EINVAL;
+}
+
+static void check_outputs(struct vl_loader *loader, const struct vl_scenario *scenario)
+{
+	unsigned int node, port;
+	char error[256];
+
+	if (scenario->outputs.pcap_at && vl_scenario_find_port(scenario, scenario->outputs.pcap_at,
+							       &node, &port, error, sizeof(error)))
+		vl_section_problem(loader, &scenario->outputs.section, "pcap_at", "%s", error);
+}
+
+void vl_scenario_check(struct vl_loader *loader, struct vl_scenario *scenario)
+{
+	struct vl_scenario_switch *switches = scenario->switches.elements;
+	struct vl_scenario_flow *flows = scenario->flows.elements;
+	bool whole;
+
+	check_cc(loader, &scenario->cc);
+	for (unsigned int i = 0; i < scenario->flows.count; i++)
+		check_flow(loader, scenario, &flows[i]);
+	check_times(loader, scenario);
+	whole = vl_scenario_build_topology(loader, scenario);
+	for (unsigned int i = 0; i < scenario->switches.count; i++) {
+		switches[i].has_ecn = switches[i].ecn.section.node != 0;
+		switches[i].has_pfc = switches[i].pfc.section.node != 0;
+		check_switch(loader, scenario, &switches[i]);
+	}
+	if (!whole)
+		return;
+	check_outstanding(loader, scenario);
+	check_outputs(loader, scenario);
+	if (!vl_scenario_find_bottleneck(loader->arena, scenario))
+		loader->out_of_memory = true;
+}

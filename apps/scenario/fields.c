@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* What a scenario file may say: every key, its unit, bounds, default and meaning. */
+
+#include "apps/scenario/scenario.h"
+
+#define COUNT(fields) (sizeof(fields) / sizeof((fields)[0]))
+#define SECOND        UINT64_C(1000000000)
+
+#define TEXT_FIELD(key, type, member, text)                                                        \
+	{                                                                                          \
+		.name = key, .kind = VL_FIELD_TEXT, .offset = offsetof(type, member), .help = text \
+	}
+#define NAME_FIELD(key, type, member, text, required)                                              \
+	{                                                                                          \
+		.name = key, .kind = VL_FIELD_NAME, .offset = offsetof(type, member),              \
+		.help = text, .is_required = required                                              \
+	}
+#define QUANTITY_FIELD(key, type, member, unit, low, high, text)                                   \
+	{                                                                                          \
+		.name = key, .kind = VL_FIELD_QUANTITY, .offset = offsetof(type, member),          \
+		.help = text, .quantity = VL_QUANTITY_##unit, .least = low, .most = high           \
+	}
+#define FRACTION_FIELD(key, type, member, text)                                                    \
+	{                                                                                          \
+		.name = key, .kind = VL_FIELD_FRACTION, .offset = offsetof(type, member),          \
+		.help = text                                                                       \
+	}
+#define CHOICE_FIELD(key, type, member, names, text)                                               \
+	{                                                                                          \
+		.name = key, .kind = VL_FIELD_CHOICE, .offset = offsetof(type, member),            \
+		.help = text, .choices = names                                                     \
+	}
+#define MAPPING_FIELD(key, type, member, inner, text)                                              \
+	{                                                                                          \
+		.name = key, .kind = VL_FIELD_MAPPING, .offset = offsetof(type, member),           \
+		.help = text, .schema = inner                                                      \
+	}
+#define LIST_FIELD(key, type, member, inner, low, high, text)                                      \
+	{                                                                                          \
+		.name = key, .kind = VL_FIELD_LIST, .offset = offsetof(type, member),              \
+		.help = text, .is_required = (low) > 0, .schema = inner, .least = low,             \
+		.most = high                                                                       \
+	}
+
+/* ---- Congestion control ------------------------------------------------------------------ */
+
+static const char *const algorithms[] = {"none", "fixed", "dcqcn", NULL};
+static const char *const profiles[] = {"nvidia", "paper", NULL};
+
+static const struct vl_field cc_fields[] = {
+	CHOICE_FIELD("algorithm", struct vl_scenario_cc, algorithm, algorithms,
+		     "none, fixed or dcqcn [dcqcn]"),
+	CHOICE_FIELD("profile", struct vl_scenario_cc, profile, profiles,
+		     "the values that parameters start from: nvidia (the NIC's defaults) or paper "
+		     "(SIGCOMM 2015) [nvidia]"),
+	QUANTITY_FIELD("rate", struct vl_scenario_cc, rate, RATE, 1000000, UINT64_C(1600000000000),
+		       "the rate of algorithm fixed"),
+	QUANTITY_FIELD("initial_rate", struct vl_scenario_cc, initial_rate, RATE, 1000000,
+		       UINT64_C(1600000000000), "the rate that a queue pair starts at [line rate]"),
+	{.name = "parameters",
+	 .kind = VL_FIELD_NUMBERS,
+	 .offset = offsetof(struct vl_scenario_cc, parameters),
+	 .help = "DCQCN parameters by NVIDIA's names, in NVIDIA's units"},
+};
+
+enum { ALGORITHM_DCQCN = 2 };
+static const struct vl_scenario_cc cc_defaults = {.algorithm = ALGORITHM_DCQCN};
+static const struct vl_schema cc_schema = {cc_fields, COUNT(cc_fields),
+					   sizeof(struct vl_scenario_cc), &cc_defaults};
+
+/* ---- Nodes and links --------------------------------------------------------------------- */
+
+static const struct vl_field endpoint_fields[] = {
+	NAME_FIELD("name", struct vl_scenario_endpoints, name, "what flows and links call it",
+		   true),
+	QUANTITY_FIELD("count", struct vl_scenario_endpoints, count, COUNT, 1, 1024,
+		       "makes a group of so many: name1, name2, ... [1]"),
+};
+static const struct vl_scenario_endpoints endpoint_defaults = {.count = 1};
+static const struct vl_schema endpoint_schema = {endpoint_fields, COUNT(endpoint_fields),
+						 sizeof(struct vl_scenario_endpoints),
+						 &endpoint_defaults};
+
+static const char *const ecn_points[] = {"dequeue", "enqueue", NULL};
+
+static const struct vl_field ecn_fields[] = {
+	QUANTITY_FIELD("kmin", struct vl_scenario_ecn, kmin, SIZE, 0, UINT64_C(1) << 30,
+		       "no packet is marked up to this queue length [100KB]"),
+	QUANTITY_FIELD("kmax", struct vl_scenario_ecn, kmax, SIZE, 0, UINT64_C(1) << 30,
+		       "every packet is marked above this queue length [400KB]"),
+	FRACTION_FIELD("pmax", struct vl_scenario_ecn, pmax,
+		       "the probability of marking at kmax [20%]"),
+	CHOICE_FIELD("at", struct vl_scenario_ecn, point, ecn_points,
+		     "when the queue is looked at: dequeue or enqueue [dequeue]"),
+};
+static const struct vl_scenario_ecn ecn_defaults = {
+	.kmin = 100000, .kmax = 400000, .pmax = 0.2, .point = VL_SCENARIO_ECN_DEQUEUE};
+static const struct vl_schema ecn_schema = {ecn_fields, COUNT(ecn_fields),
+					    sizeof(struct vl_scenario_ecn), &ecn_defaults};
+
+static const struct vl_field pfc_fields[] = {
+	QUANTITY_FIELD("xoff", struct vl_scenario_pfc, xoff, SIZE, 1, UINT64_C(1) << 32,
+		       "pause the sender when so much of it is in the buffer [500KB]"),
+	QUANTITY_FIELD("xon", struct vl_scenario_pfc, xon, SIZE, 0, UINT64_C(1) << 32,
+		       "let it go on at so much [450KB]"),
+	QUANTITY_FIELD("headroom", struct vl_scenario_pfc, headroom, SIZE, 0, UINT64_C(1) << 32,
+		       "room for what still comes after a pause [100KB]"),
+};
+static const struct vl_scenario_pfc pfc_defaults = {
+	.xoff = 500000, .xon = 450000, .headroom = 100000};
+static const struct vl_schema pfc_schema = {pfc_fields, COUNT(pfc_fields),
+					    sizeof(struct vl_scenario_pfc), &pfc_defaults};
+
+static const struct vl_field switch_fields[] = {
+	NAME_FIELD("name", struct vl_scenario_switch, name, "what links call it", true),
+	QUANTITY_FIELD("buffer", struct vl_scenario_switch, buffer, SIZE, 10000, UINT64_C(1) << 33,
+		       "shared by all ports [16MB]"),
+	QUANTITY_FIELD("queue_limit", struct vl_scenario_switch, queue_limit, SIZE, 5000,
+		       UINT64_C(1) << 33, "longest queue of one port and priority [the buffer]"),
+	MAPPING_FIELD("ecn", struct vl_scenario_switch, ecn, &ecn_schema,
+		      "marking at every port, for the data's priorities [off]"),
+	MAPPING_FIELD("pfc", struct vl_scenario_switch, pfc, &pfc_schema,
+		      "lossless by pauses, for the data's priorities [off]"),
+};
+static const struct vl_scenario_switch switch_defaults = {.buffer = 16000000};
+static const struct vl_schema switch_schema = {switch_fields, COUNT(switch_fields),
+					       sizeof(struct vl_scenario_switch), &switch_defaults};
+
+static const struct vl_field link_fields[] = {
+	NAME_FIELD("from", struct vl_scenario_links, from,
+		   "an endpoint, a group of endpoints, or a switch", true),
+	NAME_FIELD("to", struct vl_scenario_links, to,
+		   "an endpoint, a group of endpoints, or a switch", true),
+	QUANTITY_FIELD("rate", struct vl_scenario_links, rate, RATE, 1000000,
+		       UINT64_C(1600000000000), "of each direction [100Gb/s]"),
+	QUANTITY_FIELD("delay", struct vl_scenario_links, delay, DURATION, 0, SECOND,
+		       "propagation, each way [500ns]"),
+	FRACTION_FIELD("loss", struct vl_scenario_links, loss,
+		       "part of the frames lost, each way [0]"),
+	FRACTION_FIELD("duplicate", struct vl_scenario_links, duplicate,
+		       "part of the frames that arrive twice [0]"),
+	FRACTION_FIELD("reorder", struct vl_scenario_links, reorder,
+		       "part of the frames that the next one overtakes [0]"),
+	FRACTION_FIELD("corrupt", struct vl_scenario_links, corrupt,
+		       "part of the frames with one bit flipped [0]"),
+	FRACTION_FIELD("mark", struct vl_scenario_links, mark,
+		       "part of the frames marked with ECN CE [0]"),
+	QUANTITY_FIELD("jitter", struct vl_scenario_links, jitter, DURATION, 0, SECOND,
+		       "each frame takes 0 to so much longer [0]"),
+};
+static const struct vl_scenario_links link_defaults = {.rate = UINT64_C(100000000000),
+						       .delay = 500};
+static const struct vl_schema link_schema = {link_fields, COUNT(link_fields),
+					     sizeof(struct vl_scenario_links), &link_defaults};
+
+/* ---- Flows ------------------------------------------------------------------------------- */
+
+static const char *const transports[] = {"RC", "UC", "UD", NULL};
+static const char *const verbs[] = {
+#define VERB_NAME(enumerator, name) name,
+	VL_FLOW_VERBS(VERB_NAME)
+#undef VERB_NAME
+		NULL};
+
+static const struct vl_field flow_fields[] = {
+	NAME_FIELD("name", struct vl_scenario_flow, name, "what reports call it [its number]",
+		   false),
+	NAME_FIELD("from", struct vl_scenario_flow, from,
+		   "the endpoint, or each of a group, that posts the requests", true),
+	NAME_FIELD("to", struct vl_scenario_flow, to,
+		   "the endpoint, or each of a group, that answers", true),
+	CHOICE_FIELD("transport", struct vl_scenario_flow, transport, transports,
+		     "RC, UC or UD [RC]"),
+	CHOICE_FIELD("verb", struct vl_scenario_flow, verb, verbs,
+		     "send, send_imm, write, write_imm, read, compare_swap or fetch_add [write]"),
+	QUANTITY_FIELD("size", struct vl_scenario_flow, size, SIZE, 1, VL_MAX_MESSAGE,
+		       "of a message [64KiB; atomics 8B]"),
+	QUANTITY_FIELD("messages", struct vl_scenario_flow, messages, COUNT, 1, UINT64_C(1) << 48,
+		       "of each queue pair [until the end]"),
+	QUANTITY_FIELD("duration", struct vl_scenario_flow, duration, DURATION, 1000, 3600 * SECOND,
+		       "from its start [until the end]"),
+	QUANTITY_FIELD("start", struct vl_scenario_flow, start, DURATION, 0, 3600 * SECOND,
+		       "when the first message is posted [0]"),
+	QUANTITY_FIELD("qps", struct vl_scenario_flow, qps, COUNT, 1, 16384,
+		       "queue pairs between each two endpoints [1]"),
+	QUANTITY_FIELD("depth", struct vl_scenario_flow, depth, COUNT, 1, VL_FLOW_MAX_DEPTH,
+		       "outstanding messages of a queue pair [4]"),
+	QUANTITY_FIELD("rate", struct vl_scenario_flow, rate, RATE, 1000, UINT64_C(1600000000000),
+		       "payload that each queue pair offers [as fast as it goes]"),
+	QUANTITY_FIELD("priority", struct vl_scenario_flow, priority, COUNT, 0, 7,
+		       "0 to 7: class of service at switches and of PFC [3]"),
+	QUANTITY_FIELD("timeout", struct vl_scenario_flow, timeout, COUNT, 0, 31,
+		       "local ACK timeout of RC, 4.096 us * 2^timeout; 0: none [14]"),
+	QUANTITY_FIELD("retries", struct vl_scenario_flow, retries, COUNT, 0, 7,
+		       "of RC, before the queue pair fails [7]"),
+	MAPPING_FIELD("congestion_control", struct vl_scenario_flow, cc, &cc_schema,
+		      "for this flow instead of the scenario's"),
+};
+static const struct vl_scenario_flow flow_defaults = {
+	.verb = VL_FLOW_WRITE,
+	.size = 65536,
+	.qps = 1,
+	.depth = 4,
+	.priority = 3,
+	.timeout = 14,
+	.retries = 7,
+};
+const struct vl_schema vl_scenario_flow_schema = {flow_fields, COUNT(flow_fields),
+						  sizeof(struct vl_scenario_flow), &flow_defaults};
+
+/* ---- The whole --------------------------------------------------------------------------- */
+
+static const struct vl_field output_fields[] = {
+	TEXT_FIELD("json", struct vl_scenario_outputs, json, "file for the results as JSON"),
+	TEXT_FIELD("pcap", struct vl_scenario_outputs, pcap,
+		   "file for the packets; pcapng if it ends so"),
+	TEXT_FIELD("pcap_at", struct vl_scenario_outputs, pcap_at,
+		   "where they are captured: NODE or NODE:PORT [the first flow's receiver]"),
+	TEXT_FIELD("histogram", struct vl_scenario_outputs, histogram,
+		   "file for the completion times as .hgrm percentiles"),
+};
+static const struct vl_schema output_schema = {output_fields, COUNT(output_fields),
+					       sizeof(struct vl_scenario_outputs), NULL};
+
+static const char *const mtus[] = {"256", "512", "1024", "2048", "4096", NULL};
+
+static const struct vl_field scenario_fields[] = {
+	NAME_FIELD("name", struct vl_scenario, name, "what reports call it", true),
+	TEXT_FIELD("teaches", struct vl_scenario, teaches, "one line on what it shows"),
+	QUANTITY_FIELD("seed", struct vl_scenario, seed, COUNT, 0, UINT64_MAX,
+		       "of all random numbers [1]"),
+	QUANTITY_FIELD("duration", struct vl_scenario, duration, DURATION, 10000, 3600 * SECOND,
+		       "the run ends then, or when all flows have [100ms]"),
+	QUANTITY_FIELD(
+		"warm_up", struct vl_scenario, warm_up, DURATION, 0, 3600 * SECOND,
+		"left out of the results [half the duration; 0 if all flows count messages]"),
+	QUANTITY_FIELD("sample_interval", struct vl_scenario, sample_interval, DURATION, 1000,
+		       3600 * SECOND, "of the time series [duration / 200]"),
+	CHOICE_FIELD("path_mtu", struct vl_scenario, path_mtu, mtus,
+		     "256, 512, 1024, 2048 or 4096 bytes of payload in a packet [4096]"),
+	MAPPING_FIELD("congestion_control", struct vl_scenario, cc, &cc_schema,
+		      "of all flows that do not choose their own"),
+	LIST_FIELD("endpoints", struct vl_scenario, endpoints, &endpoint_schema, 1, 4096,
+		   "a list of endpoints and groups of them"),
+	LIST_FIELD("switches", struct vl_scenario, switches, &switch_schema, 0, 256,
+		   "a list of switches"),
+	LIST_FIELD("links", struct vl_scenario, links, &link_schema, 1, 4096,
+		   "a list of links, each of both directions"),
+	LIST_FIELD("flows", struct vl_scenario, flows, &vl_scenario_flow_schema, 1, 4096,
+		   "a list of flows"),
+	MAPPING_FIELD("outputs", struct vl_scenario, outputs, &output_schema,
+		      "files to write; options of the command line come first"),
+};
+static const struct vl_scenario scenario_defaults = {
+	.seed = 1,
+	.duration = 100000000,
+	.path_mtu = 4,
+	.cc = {.algorithm = ALGORITHM_DCQCN},
+};
+const struct vl_schema vl_scenario_schema = {scenario_fields, COUNT(scenario_fields),
+					     sizeof(struct vl_scenario), &scenario_defaults};

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "apps/scenario/problem.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+
+static bool is_before(const struct vl_place *a, const struct vl_place *b)
+{
+	if (a->override != b->override)
+		return a->override < b->override;
+	if (a->line != b->line)
+		return a->line < b->line;
+	return a->column < b->column;
+}
+
+/* What was typed may be quoted in the text: nothing of it may act on a terminal. */
+static void make_printable(char *text)
+{
+	for (; *text; text++) {
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			*text = '?';
+	}
+}
+
+void vl_problem_add(struct vl_problems *problems, struct vl_place place, const char *field,
+		    const char *format, ...)
+{
+	struct vl_problem problem = {.place = place};
+	va_list arguments;
+	unsigned int at;
+	int used = 0;
+
+	if (problems->count++ >= VL_MAX_PROBLEMS)
+		return;
+	if (field && *field)
+		used = snprintf(problem.text, sizeof(problem.text), "%.120s: ", field);
+	va_start(arguments, format);
+	vsnprintf(problem.text + used, sizeof(problem.text) - used, format, arguments);
+	va_end(arguments);
+	make_printable(problem.text);
+	for (at = problems->count - 1; at && is_before(&place, &problems->list[at - 1].place); at--)
+		problems->list[at] = problems->list[at - 1];
+	problems->list[at] = problem;
+}
+
+void vl_problems_print(const struct vl_problems *problems, FILE *out)
+{
+	const struct vl_problem *problem;
+
+	for (unsigned int i = 0; i < problems->count && i < VL_MAX_PROBLEMS; i++) {
+		problem = &problems->list[i];
+		if (problem->place.override >= 0)
+			fprintf(out, "--set %s: %s\n", problems->overrides[problem->place.override],
+				problem->text);
+		else
+			fprintf(out, "%s:%zu:%zu: %s\n", problems->file, problem->place.line + 1,
+				problem->place.column + 1, problem->text);
+	}
+	if (problems->count > VL_MAX_PROBLEMS)
+		fprintf(out, "%s: and %u more\n", problems->file,
+			problems->count - VL_MAX_PROBLEMS);
+}

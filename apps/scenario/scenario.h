@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/*
+ * A scenario: endpoints, switches and the links between them, the flows that cross them, the
+ * congestion control, and what is to be written out. Read from YAML by the tables in fields.c,
+ * checked as a whole by check.c; what is handed out is free of contradictions and of names that
+ * lead nowhere.
+ */
+#ifndef VERBLINE_SCENARIO_H
+#define VERBLINE_SCENARIO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "apps/option.h"
+#include "apps/scenario/schema.h"
+#include "dataplane/fabric/switch.h"
+#include "dataplane/flow.h"
+#include "transport/cc/cc.h"
+
+#define VL_SCENARIO_MAX_NODES     2048u /* endpoints and switches */
+#define VL_SCENARIO_MAX_QPS       65536u
+#define VL_SCENARIO_MAX_FILE_SIZE (1u << 20)
+#define VL_SCENARIO_CNP_PRIORITY  6u
+
+struct vl_scenario_cc {
+	struct vl_section section;
+	unsigned int algorithm; /* as vl_cc_name numbers them */
+	unsigned int profile;
+	uint64_t rate;         /* bit/s, of algorithm fixed */
+	uint64_t initial_rate; /* bit/s; 0: the line rate */
+	struct vl_section parameters;
+	struct vl_cc_parameters resolved;
+};
+
+struct vl_scenario_endpoints {
+	struct vl_section section;
+	const char *name; /* of the one; of several, followed by 1, 2, ... */
+	uint64_t count;
+	unsigned int first_node;
+};
+
+struct vl_scenario_ecn {
+	struct vl_section section;
+	uint64_t kmin, kmax; /* bytes */
+	double pmax;
+	unsigned int point; /* enum vl_scenario_ecn_point */
+};
+
+enum vl_scenario_ecn_point {
+	VL_SCENARIO_ECN_DEQUEUE,
+	VL_SCENARIO_ECN_ENQUEUE,
+};
+
+struct vl_scenario_pfc {
+	struct vl_section section;
+	uint64_t xoff, xon, headroom; /* bytes, of each ingress port */
+};
+
+struct vl_scenario_switch {
+	struct vl_section section;
+	const char *name;
+	uint64_t buffer;            /* bytes, of all ports together */
+	uint64_t queue_limit;       /* bytes, of each egress queue; 0: the buffer */
+	struct vl_scenario_ecn ecn; /* at every port, for the data's priorities */
+	struct vl_scenario_pfc pfc;
+	bool has_ecn, has_pfc;
+	unsigned int node;
+};
+
+struct vl_scenario_links {
+	struct vl_section section;
+	const char *from, *to; /* an endpoint, a group of endpoints, or a switch */
+	uint64_t rate;         /* bit/s */
+	uint64_t delay;        /* ns, propagation */
+	double loss, duplicate, reorder, corrupt, mark;
+	uint64_t jitter; /* ns */
+};
+
+struct vl_scenario_flow {
+	struct vl_section section;
+	const char *name;
+	const char *from, *to;  /* an endpoint or a group: each of from to each of to */
+	unsigned int transport; /* enum vl_scenario_transport */
+	unsigned int verb;      /* enum vl_flow_verb */
+	uint64_t size;          /* bytes of a message */
+	uint64_t messages;      /* of each QP; 0: until the end */
+	uint64_t duration;      /* ns from start; 0: until the end */
+	uint64_t start;         /* ns */
+	uint64_t qps;           /* of each pair of endpoints */
+	uint64_t depth;         /* outstanding messages of a QP */
+	uint64_t rate;          /* bit/s of payload offered by each QP; 0: as fast as it goes */
+	uint64_t priority;
+	uint64_t timeout, retries; /* as in the verbs */
+	struct vl_scenario_cc cc;
+	bool has_cc;
+};
+
+enum vl_scenario_transport {
+	VL_SCENARIO_RC,
+	VL_SCENARIO_UC,
+	VL_SCENARIO_UD,
+};
+
+struct vl_scenario_outputs {
+	struct vl_section section;
+	const char *json, *pcap, *pcap_at, *histogram;
+};
+
+/* A node after groups have been spelled out: endpoints first, then switches. */
+struct vl_scenario_node {
+	const char *name;
+	const struct vl_scenario_switch *sw; /* NULL: an endpoint */
+	unsigned int ports;
+	uint64_t rate; /* bit/s, of an endpoint's link */
+};
+
+/* A link between two nodes. */
+struct vl_scenario_cable {
+	unsigned int a, b, port_a, port_b;
+	const struct vl_scenario_links *links;
+};
+
+/* A flow between two endpoints: flow->qps queue pairs. */
+struct vl_scenario_pair {
+	unsigned int from, to; /* nodes */
+	const struct vl_scenario_flow *flow;
+};
+
+struct vl_scenario {
+	struct vl_section section;
+	const char *name, *teaches;
+	uint64_t seed;
+	uint64_t duration;        /* ns, of the whole run */
+	uint64_t warm_up;         /* ns, not part of the results */
+	uint64_t sample_interval; /* ns, of the time series */
+	unsigned int path_mtu;    /* an index: 256 << path_mtu bytes */
+	struct vl_scenario_cc cc;
+	struct vl_list endpoints; /* struct vl_scenario_endpoints */
+	struct vl_list switches;  /* struct vl_scenario_switch */
+	struct vl_list links;     /* struct vl_scenario_links */
+	struct vl_list flows;     /* struct vl_scenario_flow */
+	struct vl_scenario_outputs outputs;
+
+	/* Worked out by check.c */
+	struct vl_scenario_node *nodes;
+	struct vl_scenario_cable *cables;
+	struct vl_scenario_pair *pairs;
+	unsigned int node_count, endpoint_count, cable_count, pair_count, qp_count;
+	/* The port where most flows meet: its switch and port. node: UINT32_MAX without a switch.
+	 */
+	struct {
+		unsigned int node, port;
+	} bottleneck;
+	struct vl_arena arena;
+};
+
+extern const struct vl_schema vl_scenario_schema, vl_scenario_flow_schema;
+
+static inline uint32_t vl_scenario_mtu(const struct vl_scenario *scenario)
+{
+	return 256u << scenario->path_mtu;
+}
+
+/* Reads, overrides ("path=value") and checks. NULL: problems holds why. overrides may be NULL. */
+struct vl_scenario *vl_scenario_parse(const char *text, size_t length,
+				      const struct vl_texts *overrides,
+				      struct vl_problems *problems);
+void vl_scenario_free(struct vl_scenario *scenario); /* NULL is fine */
+
+/* Reads a file of at most VL_SCENARIO_MAX_FILE_SIZE bytes; NULL: error says why. To be freed. */
+char *vl_scenario_read_file(const char *path, size_t *length, char *error, size_t error_size);
+
+/* The n-th node with that name; UINT32_MAX: none. */
+unsigned int vl_scenario_find_node(const struct vl_scenario *scenario, const char *name);
+
+/* The same with a port: NODE (of one port), NODE:NEIGHBOUR or NODE:NUMBER. -EINVAL: error says
+ * why. */
+int vl_scenario_find_port(const struct vl_scenario *scenario, const char *text, unsigned int *node,
+			  unsigned int *port, char *error, size_t error_size);
+void vl_scenario_switch_config(const struct vl_scenario *scenario,
+			       const struct vl_scenario_switch *sw,
+			       struct vl_switch_config *config);
+
+/* check.c: completes *scenario; problems are added through the loader. */
+void vl_scenario_check(struct vl_loader *loader, struct vl_scenario *scenario);
+/* topology.c: spells out groups, joins the links; false if names or links do not hold up. */
+bool vl_scenario_build_topology(struct vl_loader *loader, struct vl_scenario *scenario);
+/* bottleneck.c: false: no memory. */
+bool vl_scenario_find_bottleneck(struct vl_arena *arena, struct vl_scenario *scenario);
+
+/* Ready scenarios, embedded at build time; the first is the default. */
+struct vl_ready_scenario {
+	const char *name, *text;
+};
+extern const struct vl_ready_scenario vl_ready_scenarios[];
+extern const unsigned int vl_ready_scenario_count;
+
+#endif

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "apps/scenario/schema.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Nodes made from overrides carry a line from here on. */
+#define OVERRIDE_LINE ((size_t)1 << 60)
+
+struct vl_place vl_node_place(const struct vl_loader *loader, int node)
+{
+	const yaml_node_t *found = yaml_document_get_node(loader->document, node);
+	struct vl_place place = {0, 0, -1};
+
+	if (!found)
+		return place;
+	if (found->start_mark.line >= OVERRIDE_LINE) {
+		place.override = (int)(found->start_mark.line - OVERRIDE_LINE);
+	} else {
+		place.line = found->start_mark.line;
+		place.column = found->start_mark.column;
+	}
+	return place;
+}
+
+const char *vl_node_text(const struct vl_loader *loader, int node)
+{
+	const yaml_node_t *found = yaml_document_get_node(loader->document, node);
+
+	if (!found || found->type != YAML_SCALAR_NODE ||
+	    strlen((const char *)found->data.scalar.value) != found->data.scalar.length)
+		return NULL;
+	return (const char *)found->data.scalar.value;
+}
+
+/* The value node of a key in a mapping node; 0: not there. */
+static int find_value(const struct vl_loader *loader, int node, const char *key)
+{
+	const yaml_node_t *mapping = yaml_document_get_node(loader->document, node);
+	const yaml_node_pair_t *pair;
+	const char *text;
+
+	if (!mapping || mapping->type != YAML_MAPPING_NODE)
+		return 0;
+	for (pair = mapping->data.mapping.pairs.start; pair < mapping->data.mapping.pairs.top;
+	     pair++) {
+		text = vl_node_text(loader, pair->key);
+		if (text && !strcmp(text, key))
+			return pair->value;
+	}
+	return 0;
+}
+
+struct vl_place vl_section_place(const struct vl_loader *loader, const struct vl_section *section,
+				 const char *field)
+{
+	int value = field ? find_value(loader, section->node, field) : 0;
+
+	return vl_node_place(loader, value ? value : section->node);
+}
+
+/* "flows[2].size"; at worst the field's own name. */
+static const char *join_path(struct vl_arena *arena, const char *path, const char *name)
+{
+	char *joined;
+
+	if (!path || !*path)
+		return name;
+	joined = vl_arena_print(arena, "%s.%s", path, name);
+	return joined ? joined : name;
+}
+
+void vl_section_problem(struct vl_loader *loader, const struct vl_section *section,
+			const char *field, const char *format, ...)
+{
+	char text[320];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	vl_problem_add(loader->problems, vl_section_place(loader, section, field),
+		       field ? join_path(loader->arena, section->path, field) : section->path, "%s",
+		       text);
+}
+
+bool vl_section_has(const struct vl_schema *schema, const struct vl_section *section,
+		    const char *field)
+{
+	for (unsigned int i = 0; i < schema->field_count; i++) {
+		if (!strcmp(schema->fields[i].name, field))
+			return section->present >> i & 1;
+	}
+	return false;
+}
+
+static void refuse(struct vl_loader *loader, int node, const char *path, const char *text)
+{
+	vl_problem_add(loader->problems, vl_node_place(loader, node), path, "%s", text);
+}
+
+static void refuse_choice(struct vl_loader *loader, int node, const struct vl_field *field,
+			  const char *path, const char *text)
+{
+	char all[200] = "";
+	size_t used = 0;
+
+	for (unsigned int i = 0; field->choices[i] && used < sizeof(all); i++)
+		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s",
+					 !i                      ? ""
+					 : field->choices[i + 1] ? ", "
+								 : " or ",
+					 field->choices[i]);
+	vl_problem_add(loader->problems, vl_node_place(loader, node), path,
+		       "'%.40s' is unknown; choose %s", text, all);
+}
+
+static void take_choice(struct vl_loader *loader, int node, const struct vl_field *field,
+			const char *path, const char *text, unsigned int *value)
+{
+	for (unsigned int i = 0; field->choices[i]; i++) {
+		if (!strcmp(field->choices[i], text)) {
+			*value = i;
+			return;
+		}
+	}
+	refuse_choice(loader, node, field, path, text);
+}
+
+static void take_text(struct vl_loader *loader, int node, const struct vl_field *field,
+		      const char *path, const char *text, const char **value)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789-_";
+	char *copy;
+
+	if (field->kind == VL_FIELD_NAME &&
+	    (text[strspn(text, allowed)] || !*text || strlen(text) > VL_MAX_NAME)) {
+		vl_problem_add(loader->problems, vl_node_place(loader, node), path,
+			       "'%.40s' is not a name; use up to %d letters, digits, '-' and '_'",
+			       text, VL_MAX_NAME);
+		return;
+	}
+	copy = vl_arena_print(loader->arena, "%s", text);
+	if (copy)
+		*value = copy;
+	else
+		loader->out_of_memory = true;
+}
+
+static void take_truth(struct vl_loader *loader, int node, const char *path, const char *text,
+		       bool *value)
+{
+	if (!strcmp(text, "true") || !strcmp(text, "yes") || !strcmp(text, "on"))
+		*value = true;
+	else if (!strcmp(text, "false") || !strcmp(text, "no") || !strcmp(text, "off"))
+		*value = false;
+	else
+		vl_problem_add(loader->problems, vl_node_place(loader, node), path,
+			       "'%.40s' is neither true nor false", text);
+}
+
+static void take_scalar(struct vl_loader *loader, int node, const struct vl_field *field,
+			const char *path, void *value)
+{
+	const char *text = vl_node_text(loader, node);
+	char error[256];
+	int status = 0;
+
+	if (!text) {
+		refuse(loader, node, path, "must be a single value, not a list or a mapping");
+		return;
+	}
+	if (!*text) {
+		refuse(loader, node, path, "has no value; give one or leave the key out");
+		return;
+	}
+	switch (field->kind) {
+	case VL_FIELD_QUANTITY:
+		status = vl_quantity_parse(field->quantity, text, field->least, field->most, value,
+					   error, sizeof(error));
+		break;
+	case VL_FIELD_FRACTION:
+		status = vl_fraction_parse(text, 0, 1, value, error, sizeof(error));
+		break;
+	case VL_FIELD_CHOICE:
+		take_choice(loader, node, field, path, text, value);
+		break;
+	case VL_FIELD_TRUTH:
+		take_truth(loader, node, path, text, value);
+		break;
+	default:
+		take_text(loader, node, field, path, text, value);
+		break;
+	}
+	if (status)
+		refuse(loader, node, path, error);
+}
+
+static void take_list(struct vl_loader *loader, int node, const struct vl_field *field,
+		      const char *path, struct vl_list *list)
+{
+	const yaml_node_t *sequence = yaml_document_get_node(loader->document, node);
+	size_t count;
+	char *element_path;
+
+	if (sequence->type != YAML_SEQUENCE_NODE) {
+		refuse(loader, node, path, "must be a list: lines that begin with '- '");
+		return;
+	}
+	count = (size_t)(sequence->data.sequence.items.top - sequence->data.sequence.items.start);
+	if (count < field->least || count > field->most) {
+		vl_problem_add(loader->problems, vl_node_place(loader, node), path,
+			       "has %zu elements; allowed are %llu to %llu", count,
+			       (unsigned long long)field->least, (unsigned long long)field->most);
+		return;
+	}
+	list->elements = vl_arena_allocate(loader->arena, count * field->schema->size);
+	if (!list->elements) {
+		loader->out_of_memory = true;
+		return;
+	}
+	list->count = (unsigned int)count;
+	for (size_t i = 0; i < count; i++) {
+		element_path = vl_arena_print(loader->arena, "%s[%zu]", path, i);
+		vl_schema_load(loader, sequence->data.sequence.items.start[i], field->schema,
+			       element_path ? element_path : path,
+			       (char *)list->elements + i * field->schema->size);
+	}
+}
+
+static void take_value(struct vl_loader *loader, int node, const struct vl_field *field,
+		       const char *path, void *value)
+{
+	struct vl_section *section = value;
+
+	switch (field->kind) {
+	case VL_FIELD_MAPPING:
+		vl_schema_load(loader, node, field->schema, path, value);
+		break;
+	case VL_FIELD_LIST:
+		take_list(loader, node, field, path, value);
+		break;
+	case VL_FIELD_NUMBERS:
+		*section = (struct vl_section){node, 0, path};
+		break;
+	default:
+		take_scalar(loader, node, field, path, value);
+		break;
+	}
+}
+
+static void refuse_key(struct vl_loader *loader, int node, const struct vl_schema *schema,
+		       const char *path, const char *key)
+{
+	const char *names[65], *nearest;
+	char all[300] = "";
+	size_t used = 0;
+
+	for (unsigned int i = 0; i < schema->field_count; i++) {
+		names[i] = schema->fields[i].name;
+		if (used < sizeof(all))
+			used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s",
+						 i ? ", " : "", names[i]);
+	}
+	names[schema->field_count] = NULL;
+	nearest = vl_nearest(key, names);
+	if (nearest)
+		vl_problem_add(loader->problems, vl_node_place(loader, node), path,
+			       "unknown key '%.40s'; did you mean '%s'?", key, nearest);
+	else
+		vl_problem_add(loader->problems, vl_node_place(loader, node), path,
+			       "unknown key '%.40s'; known are %s", key, all);
+}
+
+static void take_pair(struct vl_loader *loader, const yaml_node_pair_t *pair,
+		      const struct vl_schema *schema, const char *path, void *structure)
+{
+	const char *key = vl_node_text(loader, pair->key);
+	struct vl_section *section = structure;
+	const struct vl_field *field;
+
+	if (!key) {
+		refuse(loader, pair->key, path, "a key must be a single word");
+		return;
+	}
+	for (unsigned int i = 0; i < schema->field_count; i++) {
+		field = &schema->fields[i];
+		if (strcmp(field->name, key))
+			continue;
+		if (section->present >> i & 1) {
+			vl_problem_add(loader->problems, vl_node_place(loader, pair->key),
+				       join_path(loader->arena, path, key),
+				       "given twice; keep one");
+			return;
+		}
+		section->present |= UINT64_C(1) << i;
+		take_value(loader, pair->value, field, join_path(loader->arena, path, field->name),
+			   (char *)structure + field->offset);
+		return;
+	}
+	refuse_key(loader, pair->key, schema, path, key);
+}
+
+void vl_schema_load(struct vl_loader *loader, int node, const struct vl_schema *schema,
+		    const char *path, void *structure)
+{
+	const yaml_node_t *mapping = yaml_document_get_node(loader->document, node);
+	struct vl_section *section = structure;
+	size_t pairs;
+
+	if (schema->defaults)
+		memcpy(structure, schema->defaults, schema->size);
+	*section = (struct vl_section){node, 0, path};
+	if (!mapping || mapping->type != YAML_MAPPING_NODE) {
+		refuse(loader, node, path, "must be a mapping: lines of 'key: value'");
+		return;
+	}
+	pairs = (size_t)(mapping->data.mapping.pairs.top - mapping->data.mapping.pairs.start);
+	for (size_t i = 0; i < pairs; i++)
+		take_pair(loader, &mapping->data.mapping.pairs.start[i], schema, path, structure);
+	for (unsigned int i = 0; i < schema->field_count; i++) {
+		if (schema->fields[i].is_required && !(section->present >> i & 1))
+			vl_problem_add(loader->problems, vl_node_place(loader, node),
+				       join_path(loader->arena, path, schema->fields[i].name),
+				       "is missing; it is %s", schema->fields[i].help);
+	}
+}
+
+/* ---- Overrides --------------------------------------------------------------------------- */
+
+static int add_node(struct vl_loader *loader, const char *text, int n)
+{
+	int node =
+		text ? yaml_document_add_scalar(loader->document, NULL, (yaml_char_t *)text,
+						(int)strlen(text), YAML_PLAIN_SCALAR_STYLE)
+		     : yaml_document_add_mapping(loader->document, NULL, YAML_BLOCK_MAPPING_STYLE);
+	yaml_node_t *added = yaml_document_get_node(loader->document, node);
+
+	if (added)
+		added->start_mark.line = OVERRIDE_LINE + (size_t)n;
+	else
+		loader->out_of_memory = true;
+	return node;
+}
+
+/* Points the key's pair to value, or adds a pair. */
+static void put_value(struct vl_loader *loader, int node, const char *key, int value, int n)
+{
+	yaml_node_t *mapping = yaml_document_get_node(loader->document, node);
+	yaml_node_pair_t *pair;
+	const char *text;
+	int key_node;
+
+	for (pair = mapping->data.mapping.pairs.start; pair < mapping->data.mapping.pairs.top;
+	     pair++) {
+		text = vl_node_text(loader, pair->key);
+		if (text && !strcmp(text, key)) {
+			pair->value = value;
+			return;
+		}
+	}
+	key_node = add_node(loader, key, n);
+	if (!key_node ||
+	    !yaml_document_append_mapping_pair(loader->document, node, key_node, value))
+		loader->out_of_memory = true;
+}
+
+/* The element of a list by its index or its name; 0: there is none. */
+static int find_element(const struct vl_loader *loader, int node, const char *which)
+{
+	const yaml_node_t *sequence = yaml_document_get_node(loader->document, node);
+	const yaml_node_item_t *item;
+	const char *name;
+	char *end;
+	unsigned long index = strtoul(which, &end, 10);
+
+	if (!sequence || sequence->type != YAML_SEQUENCE_NODE)
+		return 0;
+	item = sequence->data.sequence.items.start;
+	if (!*end && *which)
+		return index < (size_t)(sequence->data.sequence.items.top - item) ? item[index] : 0;
+	for (; item < sequence->data.sequence.items.top; item++) {
+		name = vl_node_text(loader, find_value(loader, *item, "name"));
+		if (name && !strcmp(name, which))
+			return *item;
+	}
+	return 0;
+}
+
+/* Follows one "key" or "key[element]" of a path; 0: there is no such thing. */
+static int step_into(struct vl_loader *loader, int node, char *step, int n)
+{
+	char *which = strchr(step, '[');
+	int next;
+
+	if (which) {
+		*which++ = '\0';
+		which[strcspn(which, "]")] = '\0';
+	}
+	next = find_value(loader, node, step);
+	if (which)
+		return find_element(loader, next, which);
+	if (!next) {
+		next = add_node(loader, NULL, n);
+		if (next)
+			put_value(loader, node, step, next, n);
+	}
+	return next;
+}
+
+static bool is_mapping(const struct vl_loader *loader, int node)
+{
+	const yaml_node_t *found = yaml_document_get_node(loader->document, node);
+
+	return found && found->type == YAML_MAPPING_NODE;
+}
+
+void vl_schema_override(struct vl_loader *loader, const char *assignment, int n)
+{
+	const char *value = strchr(assignment, '=');
+	struct vl_place place = {0, 0, n};
+	int node = 1, scalar;
+	char path[200], *step = path, *dot;
+
+	if (!value || value == assignment || (size_t)(value - assignment) >= sizeof(path)) {
+		vl_problem_add(loader->problems, place, NULL,
+			       "is not KEY=VALUE; write one as flows[0].size=4KiB");
+		return;
+	}
+	snprintf(path, sizeof(path), "%.*s", (int)(value - assignment), assignment);
+	while ((dot = strchr(step, '.'))) {
+		*dot = '\0';
+		if (!is_mapping(loader, node))
+			break;
+		node = step_into(loader, node, step, n);
+		step = dot + 1;
+		if (!node)
+			break;
+	}
+	if (!is_mapping(loader, node)) {
+		vl_problem_add(loader->problems, place, NULL,
+			       "there is nothing at '%.*s' in the scenario",
+			       (int)(value - assignment), assignment);
+		return;
+	}
+	scalar = add_node(loader, value + 1, n);
+	if (scalar)
+		put_value(loader, node, step, scalar, n);
+}

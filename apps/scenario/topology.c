@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* Names to nodes, links to cables between ports, flows to pairs of endpoints. */
+
+#include "apps/scenario/scenario.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a name stands for: nodes first .. first + count - 1. */
+struct meaning {
+	const char *name;
+	const struct vl_section *section; /* where it was given */
+	unsigned int first, count;
+};
+
+struct names {
+	struct meaning *list; /* by name, once sorted */
+	unsigned int count;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(((const struct meaning *)a)->name, ((const struct meaning *)b)->name);
+}
+
+static const struct meaning *find_name(const struct names *names, const char *name)
+{
+	struct meaning key = {.name = name};
+
+	return bsearch(&key, names->list, names->count, sizeof(key), compare_names);
+}
+
+/* A name that leads nowhere is a problem at the section's field. */
+static const struct meaning *look_up(struct vl_loader *loader, const struct names *names,
+				     const struct vl_section *section, const char *field,
+				     const char *name)
+{
+	const struct meaning *meaning;
+	const char **all, *nearest = NULL;
+
+	if (!name)
+		return NULL;
+	meaning = find_name(names, name);
+	if (meaning)
+		return meaning;
+	all = vl_arena_allocate(loader->arena, (names->count + 1) * sizeof(*all));
+	for (unsigned int i = 0; all && i < names->count; i++)
+		all[i] = names->list[i].name;
+	if (all)
+		nearest = vl_nearest(name, all);
+	if (nearest)
+		vl_section_problem(loader, section, field,
+				   "nothing is called '%s'; did you mean '%s'?", name, nearest);
+	else
+		vl_section_problem(loader, section, field,
+				   "nothing is called '%s'; name an endpoint or a switch", name);
+	return NULL;
+}
+
+static void add_name(struct names *names, const char *name, const struct vl_section *section,
+		     unsigned int first, unsigned int count)
+{
+	names->list[names->count++] = (struct meaning){name, section, first, count};
+}
+
+static void add_endpoints(struct vl_loader *loader, struct vl_scenario *scenario,
+			  struct names *names, struct vl_scenario_endpoints *group)
+{
+	const char *name = group->name;
+
+	group->first_node = scenario->node_count;
+	for (unsigned int i = 0; i < group->count; i++) {
+		if (group->count > 1)
+			name = vl_arena_print(loader->arena, "%s%u", group->name, i + 1);
+		if (!name) {
+			loader->out_of_memory = true;
+			return;
+		}
+		add_name(names, name, &group->section, scenario->node_count, 1);
+		scenario->nodes[scenario->node_count++] = (struct vl_scenario_node){.name = name};
+	}
+	if (group->count > 1)
+		add_name(names, group->name, &group->section, group->first_node,
+			 (unsigned int)group->count);
+}
+
+static bool count_nodes(struct vl_loader *loader, const struct vl_scenario *scenario,
+			uint64_t *nodes)
+{
+	const struct vl_scenario_endpoints *groups = scenario->endpoints.elements;
+	const struct vl_scenario_switch *switches = scenario->switches.elements;
+	bool named = true;
+
+	*nodes = scenario->switches.count;
+	for (unsigned int i = 0; i < scenario->endpoints.count; i++) {
+		*nodes += groups[i].count;
+		named = named && groups[i].name;
+	}
+	for (unsigned int i = 0; i < scenario->switches.count; i++)
+		named = named && switches[i].name;
+	if (*nodes <= VL_SCENARIO_MAX_NODES)
+		return named;
+	vl_section_problem(loader, &scenario->section, "endpoints",
+			   "endpoints and switches are %llu; at most %u are allowed",
+			   (unsigned long long)*nodes, VL_SCENARIO_MAX_NODES);
+	return false;
+}
+
+static bool name_nodes(struct vl_loader *loader, struct vl_scenario *scenario, struct names *names)
+{
+	struct vl_scenario_endpoints *groups = scenario->endpoints.elements;
+	struct vl_scenario_switch *switches = scenario->switches.elements;
+	unsigned int before = loader->problems->count;
+	uint64_t nodes;
+
+	if (!count_nodes(loader, scenario, &nodes))
+		return false;
+	scenario->nodes = vl_arena_allocate(loader->arena, nodes * sizeof(*scenario->nodes));
+	names->list = vl_arena_allocate(loader->arena,
+					(nodes + scenario->endpoints.count) * sizeof(*names->list));
+	if (!scenario->nodes || !names->list) {
+		loader->out_of_memory = true;
+		return false;
+	}
+	for (unsigned int i = 0; i < scenario->endpoints.count; i++)
+		add_endpoints(loader, scenario, names, &groups[i]);
+	scenario->endpoint_count = scenario->node_count;
+	for (unsigned int i = 0; i < scenario->switches.count; i++) {
+		switches[i].node = scenario->node_count;
+		add_name(names, switches[i].name, &switches[i].section, scenario->node_count, 1);
+		scenario->nodes[scenario->node_count++] =
+			(struct vl_scenario_node){.name = switches[i].name, .sw = &switches[i]};
+	}
+	qsort(names->list, names->count, sizeof(*names->list), compare_names);
+	for (unsigned int i = 1; i < names->count; i++) {
+		const struct meaning *one = &names->list[i - 1], *other = &names->list[i];
+
+		if (!strcmp(one->name, other->name))
+			vl_section_problem(
+				loader,
+				one->section->node > other->section->node ? one->section
+									  : other->section,
+				"name", "'%s' is taken already; give each node its own name",
+				one->name);
+	}
+	return !loader->out_of_memory && loader->problems->count == before;
+}
+
+static bool join(struct vl_loader *loader, struct vl_scenario *scenario,
+		 const struct vl_scenario_links *links, unsigned int a, unsigned int b)
+{
+	unsigned int ends[2] = {a, b};
+	struct vl_scenario_node *node;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		node = &scenario->nodes[ends[i]];
+		if (!node->sw && node->ports) {
+			vl_section_problem(loader, &links->section, i ? "to" : "from",
+					   "'%s' has a link already; an endpoint has one port",
+					   node->name);
+			return false;
+		}
+	}
+	scenario->cables[scenario->cable_count++] = (struct vl_scenario_cable){
+		a, b, scenario->nodes[a].ports++, scenario->nodes[b].ports++, links};
+	scenario->nodes[a].rate = links->rate;
+	scenario->nodes[b].rate = links->rate;
+	return true;
+}
+
+static bool join_links(struct vl_loader *loader, struct vl_scenario *scenario,
+		       const struct names *names)
+{
+	const struct vl_scenario_links *links = scenario->links.elements;
+	const struct meaning *from, *to;
+	unsigned int before = loader->problems->count;
+
+	/* Each link between single nodes, or one for each member of a group. */
+	scenario->cables = vl_arena_allocate(
+		loader->arena,
+		(scenario->links.count + (size_t)scenario->node_count) * sizeof(*scenario->cables));
+	if (!scenario->cables) {
+		loader->out_of_memory = true;
+		return false;
+	}
+	for (unsigned int i = 0; i < scenario->links.count; i++) {
+		from = look_up(loader, names, &links[i].section, "from", links[i].from);
+		to = look_up(loader, names, &links[i].section, "to", links[i].to);
+		if (!from || !to)
+			continue;
+		if (from == to) {
+			vl_section_problem(loader, &links[i].section, "to",
+					   "'%s' is linked to itself; name another node", to->name);
+			continue;
+		}
+		if (from->count > 1 && to->count > 1) {
+			vl_section_problem(loader, &links[i].section, "to",
+					   "joins two groups; link each to a switch");
+			continue;
+		}
+		for (unsigned int n = 0; n < from->count * to->count; n++) {
+			if (!join(loader, scenario, &links[i],
+				  from->first + (from->count > 1 ? n : 0),
+				  to->first + (to->count > 1 ? n : 0)))
+				break;
+		}
+	}
+	return loader->problems->count == before;
+}
+
+/* The section that a node was named in. */
+static const struct vl_section *node_section(const struct vl_scenario *scenario, unsigned int node)
+{
+	const struct vl_scenario_endpoints *groups = scenario->endpoints.elements;
+	unsigned int i = 0;
+
+	if (scenario->nodes[node].sw)
+		return &scenario->nodes[node].sw->section;
+	while (groups[i].first_node + groups[i].count <= node)
+		i++;
+	return &groups[i].section;
+}
+
+/* Every node reaches every other: groups of joined nodes are merged until one is left. */
+static bool check_connected(struct vl_loader *loader, const struct vl_scenario *scenario)
+{
+	unsigned int *leader =
+		vl_arena_allocate(loader->arena, scenario->node_count * sizeof(*leader));
+	const struct vl_scenario_cable *cable;
+	bool changed = true;
+
+	if (!leader) {
+		loader->out_of_memory = true;
+		return false;
+	}
+	for (unsigned int i = 0; i < scenario->node_count; i++)
+		leader[i] = i;
+	while (changed) {
+		changed = false;
+		for (unsigned int i = 0; i < scenario->cable_count; i++) {
+			cable = &scenario->cables[i];
+			if (leader[cable->a] == leader[cable->b])
+				continue;
+			changed = true;
+			if (leader[cable->a] < leader[cable->b])
+				leader[cable->b] = leader[cable->a];
+			else
+				leader[cable->a] = leader[cable->b];
+		}
+	}
+	for (unsigned int i = 1; i < scenario->node_count; i++) {
+		if (!leader[i])
+			continue;
+		vl_section_problem(loader, node_section(scenario, i), "name",
+				   "no links lead from '%s' to '%s'; add one",
+				   scenario->nodes[i].name, scenario->nodes[0].name);
+		return false;
+	}
+	return true;
+}
+
+static bool is_endpoints(struct vl_loader *loader, const struct vl_scenario *scenario,
+			 const struct vl_scenario_flow *flow, const char *field,
+			 const struct meaning *meaning)
+{
+	if (!meaning)
+		return false;
+	if (!scenario->nodes[meaning->first].sw)
+		return true;
+	vl_section_problem(loader, &flow->section, field,
+			   "'%s' is a switch; flows run between endpoints", meaning->name);
+	return false;
+}
+
+static bool pair_flow(struct vl_loader *loader, struct vl_scenario *scenario,
+		      const struct vl_scenario_flow *flow, const struct meaning *from,
+		      const struct meaning *to)
+{
+	uint64_t pairs = (uint64_t)from->count * to->count;
+
+	if (from->count == 1 && to->count == 1 && from->first == to->first) {
+		vl_section_problem(loader, &flow->section, "to",
+				   "'%s' would send to itself; name another endpoint", to->name);
+		return true;
+	}
+	if (scenario->qp_count + pairs * flow->qps > VL_SCENARIO_MAX_QPS) {
+		vl_section_problem(loader, &flow->section, "qps",
+				   "the flows up to here have %llu queue pairs; at most %u are "
+				   "allowed",
+				   (unsigned long long)(scenario->qp_count + pairs * flow->qps),
+				   VL_SCENARIO_MAX_QPS);
+		return false;
+	}
+	for (unsigned int a = from->first; a < from->first + from->count; a++) {
+		for (unsigned int b = to->first; b < to->first + to->count; b++) {
+			if (a == b)
+				continue;
+			scenario->pairs[scenario->pair_count++] =
+				(struct vl_scenario_pair){a, b, flow};
+			scenario->qp_count += (unsigned int)flow->qps;
+		}
+	}
+	return true;
+}
+
+static bool pair_flows(struct vl_loader *loader, struct vl_scenario *scenario,
+		       const struct names *names)
+{
+	struct vl_scenario_flow *flows = scenario->flows.elements;
+	const struct meaning *from, *to;
+	unsigned int before = loader->problems->count;
+
+	scenario->pairs =
+		vl_arena_allocate(loader->arena, VL_SCENARIO_MAX_QPS * sizeof(*scenario->pairs));
+	if (!scenario->pairs) {
+		loader->out_of_memory = true;
+		return false;
+	}
+	for (unsigned int i = 0; i < scenario->flows.count; i++) {
+		if (!flows[i].name)
+			flows[i].name = vl_arena_print(loader->arena, "flow%u", i);
+		from = look_up(loader, names, &flows[i].section, "from", flows[i].from);
+		to = look_up(loader, names, &flows[i].section, "to", flows[i].to);
+		if (is_endpoints(loader, scenario, &flows[i], "from", from) &&
+		    is_endpoints(loader, scenario, &flows[i], "to", to) &&
+		    !pair_flow(loader, scenario, &flows[i], from, to))
+			return false;
+	}
+	return loader->problems->count == before;
+}
+
+bool vl_scenario_build_topology(struct vl_loader *loader, struct vl_scenario *scenario)
+{
+	struct names names = {0};
+
+	if (!name_nodes(loader, scenario, &names))
+		return false;
+	return join_links(loader, scenario, &names) && check_connected(loader, scenario) &&
+	       pair_flows(loader, scenario, &names);
+}
+
+unsigned int vl_scenario_find_node(const struct vl_scenario *scenario, const char *name)
+{
+	for (unsigned int i = 0; i < scenario->node_count; i++) {
+		if (!strcmp(scenario->nodes[i].name, name))
+			return i;
+	}
+	return UINT32_MAX;
+}
