@@ -253,7 +253,7 @@ static void start_requester(struct vl_qp *qp, uint32_t sq_psn, uint64_t now)
 	struct vl_requester *requester = &qp->requester;
 
 	requester->post_psn = requester->send_psn = requester->unsent_psn = requester->unacked_psn =
-		sq_psn & VL_PSN_MASK;
+		requester->ack_request_psn = sq_psn & VL_PSN_MASK;
 	if (qp->cc->algorithm->init)
 		qp->cc->algorithm->init(&qp->cc_state, qp->cc, qp->device->config.link_rate, now);
 }

@@ -4,6 +4,7 @@
 /* Queue pairs: making, describing, resetting and destroying. The QP, its work queues, its
  * responder resources and the copy of its address vector are one allocation. */
 
+#include "transport/credit.h"
 #include "transport/object/internal.h"
 
 #include <errno.h>
@@ -80,6 +81,16 @@ static void set_dimensions(struct vl_qp *qp, const struct vl_qp_init_attr *attr)
 	receives->stride = vl_receive_stride(receives->max_sge);
 }
 
+/* Responder resources are a ring of a power of two. */
+static uint16_t resource_mask(const struct vl_device *device)
+{
+	uint16_t size = 1;
+
+	while (size < device->config.max_qp_rd_atom)
+		size = (uint16_t)(size << 1);
+	return (uint16_t)(size - 1);
+}
+
 static struct layout lay_out(const struct vl_qp *qp, const struct vl_device *device,
 			     const struct vl_srq *srq)
 {
@@ -93,7 +104,7 @@ static struct layout lay_out(const struct vl_qp *qp, const struct vl_device *dev
 	layout.receives = reserve(&layout, (size_t)receives->size * receives->stride);
 	layout.held = reserve(&layout, srq ? srq->queue.stride : 0);
 	layout.resources = reserve(&layout, qp->type == IBV_QPT_RC
-						    ? device->config.max_qp_rd_atom *
+						    ? (resource_mask(device) + 1u) *
 							      sizeof(struct vl_responder_resource)
 						    : 0);
 	layout.ah_attr = reserve(&layout, is_connected ? sizeof(struct ibv_ah_attr) : 0);
@@ -198,6 +209,8 @@ static void fill(struct vl_qp *qp, struct vl_pd *pd, const struct vl_qp_init_att
 	if (qp->type == IBV_QPT_RC)
 		qp->responder.resources =
 			(struct vl_responder_resource *)(memory + layout->resources);
+	qp->responder.resource_mask = resource_mask(qp->device);
+	qp->responder.advertised_credits = VL_CREDIT_UNLIMITED;
 	if (qp->type != IBV_QPT_UD)
 		qp->ah_attr = (struct ibv_ah_attr *)(memory + layout->ah_attr);
 }
@@ -253,7 +266,9 @@ void vl_qp_reset(struct vl_qp *qp)
 	*requester = (struct vl_requester){.queue = requester->queue};
 	*responder = (struct vl_responder){.queue = responder->queue,
 					   .held = responder->held,
-					   .resources = responder->resources};
+					   .resources = responder->resources,
+					   .resource_mask = resource_mask(qp->device),
+					   .advertised_credits = VL_CREDIT_UNLIMITED};
 	qp->state = IBV_QPS_RESET;
 	qp->remote_qpn = 0;
 	qp->access = 0;
