@@ -446,7 +446,7 @@ static void marks_bring_notifications(void)
 	pair->hook = mark_all;
 	for (int i = 0; i < 8; i++)
 		pair_post(pair, 0, IBV_WR_RDMA_WRITE, 0, 131072, TARGET, IBV_SEND_SIGNALED);
-	pair_run(pair, 10000000);
+	pair_run(pair, 1000000000);
 	cnp = pair_find(pair, 1, VL_OPCODE_CNP, 0);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(cnp);
 	CU_ASSERT_EQUAL(cnp->packet.psn, 0);
