@@ -77,10 +77,61 @@ uint32_t vl_crc32_portable(uint32_t crc, const void *data, size_t length)
 	return ~crc;
 }
 
+#ifdef __x86_64__
+enum cpu_feature {
+	CPU_KNOWN = 1 << 0,
+	CPU_CARRY_LESS_MULTIPLY = 1 << 1,
+	CPU_WIDE_REGISTERS = 1 << 2, /* AVX, which the system has enabled */
+};
+
+static int find_cpu_features(void)
+{
+	unsigned int eax, ebx, ecx = 0, edx;
+	int features = CPU_KNOWN;
+
+	if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx))
+		return features;
+	if (ecx & bit_PCLMUL)
+		features |= CPU_CARRY_LESS_MULTIPLY;
+	if ((ecx & bit_OSXSAVE) && (ecx & bit_AVX)) {
+		__asm__("xgetbv" : "=a"(eax), "=d"(edx) : "c"(0));
+		if ((eax & 6) == 6)
+			features |= CPU_WIDE_REGISTERS;
+	}
+	return features;
+}
+
+/* CPUID is slow, and under a hypervisor very slow; the answer never changes, so it does not
+ * matter which thread stores it. */
+static inline bool cpu_has(enum cpu_feature feature)
+{
+	static int features;
+	int known = __atomic_load_n(&features, __ATOMIC_RELAXED);
+
+	if (__builtin_expect(!known, 0)) {
+		known = find_cpu_features();
+		__atomic_store_n(&features, known, __ATOMIC_RELAXED);
+	}
+	return known & feature;
+}
+#endif
+
 #ifdef VERBLINE_ISAL
+/* The library leaves the upper halves of the vector registers in use, after which every SSE
+ * instruction of ours would wait for them: over a hundred nanoseconds a packet. */
+static inline void leave_wide_registers(void)
+{
+#ifdef __x86_64__
+	if (cpu_has(CPU_WIDE_REGISTERS))
+		__asm__ volatile("vzeroupper" ::: "memory");
+#endif
+}
+
 uint32_t vl_crc32(uint32_t crc, const void *data, size_t length)
 {
-	return crc32_gzip_refl(crc, data, length);
+	crc = crc32_gzip_refl(crc, data, length);
+	leave_wide_registers();
+	return crc;
 }
 
 const char *vl_crc32_implementation(void)
@@ -148,25 +199,9 @@ __attribute__((target("pclmul"))) static uint32_t multiply_carry_less(uint32_t a
 	return (uint32_t)((uint64_t)_mm_cvtsi128_si64(_mm_xor_si128(product, quotient)) >> 32);
 }
 
-/* CPUID is slow, and under a hypervisor very slow; the answer never changes, so it does not
- * matter which thread stores it. */
-static bool has_carry_less_multiply(void)
-{
-	static int answer; /* 0: not asked yet, 1: no, 2: yes */
-	int known = __atomic_load_n(&answer, __ATOMIC_RELAXED);
-
-	if (__builtin_expect(!known, 0)) {
-		unsigned int eax, ebx, ecx = 0, edx;
-
-		known = __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_PCLMUL) ? 2 : 1;
-		__atomic_store_n(&answer, known, __ATOMIC_RELAXED);
-	}
-	return known == 2;
-}
-
 uint32_t vl_crc32_combine(uint32_t first, uint32_t second, struct vl_crc32_shift shift)
 {
-	if (has_carry_less_multiply())
+	if (cpu_has(CPU_CARRY_LESS_MULTIPLY))
 		return multiply_carry_less(first, shift.multiplier) ^ second;
 	return vl_crc32_combine_portable(first, second, shift);
 }
