@@ -81,6 +81,13 @@ static uint32_t init_lrh(uint8_t *bytes, const struct vl_path_attr *attr)
 	return sizeof(*lrh);
 }
 
+/* A one's complement sum of 16-bit words; its carries come back in, and so may theirs. */
+static uint16_t fold(uint32_t sum)
+{
+	sum = (sum >> 16) + (sum & 0xffff);
+	return (uint16_t)((sum >> 16) + sum);
+}
+
 static uint32_t init_ipv4(uint8_t *bytes, const struct vl_path_attr *attr, uint16_t *checksum_base)
 {
 	struct vl_ipv4_header *ip = (struct vl_ipv4_header *)bytes;
@@ -95,8 +102,7 @@ static uint32_t init_ipv4(uint8_t *bytes, const struct vl_path_attr *attr, uint1
 	memcpy(ip->destination, attr->destination_gid.raw + 12, sizeof(ip->destination));
 	for (uint32_t i = 0; i < sizeof(*ip); i += 2)
 		sum += vl_load_be16(bytes + i);
-	sum = (sum >> 16) + (sum & 0xffff);
-	*checksum_base = (uint16_t)((sum >> 16) + sum);
+	*checksum_base = fold(sum);
 	return sizeof(*ip);
 }
 
@@ -158,14 +164,6 @@ int vl_path_init(struct vl_path *path, const struct vl_path_attr *attr)
 	return 0;
 }
 
-/* The checksum of a header whose other words sum up to sum. */
-static uint16_t finish_checksum(uint32_t sum)
-{
-	sum = (sum >> 16) + (sum & 0xffff);
-	sum = (sum >> 16) + sum;
-	return (uint16_t)~sum;
-}
-
 static void write_ipv4_lengths(uint8_t *network, uint32_t length, uint32_t sum)
 {
 	struct vl_ipv4_header *ip = (struct vl_ipv4_header *)network;
@@ -173,7 +171,7 @@ static void write_ipv4_lengths(uint8_t *network, uint32_t length, uint32_t sum)
 	uint16_t total_length = (uint16_t)(sizeof(*ip) + sizeof(*udp) + length);
 
 	vl_store_be16(ip->total_length, total_length);
-	vl_store_be16(ip->checksum, finish_checksum(sum + total_length));
+	vl_store_be16(ip->checksum, (uint16_t)~fold(sum + total_length));
 	vl_store_be16(udp->length, (uint16_t)(sizeof(*udp) + length));
 }
 
@@ -234,7 +232,7 @@ void vl_path_set_class(struct vl_path *path, uint8_t traffic_class, uint8_t prio
 		uint32_t sum = (uint32_t)path->checksum_base + (uint16_t)~ip->traffic_class +
 			       traffic_class;
 
-		path->checksum_base = (uint16_t)((sum >> 16) + sum);
+		path->checksum_base = fold(sum);
 		ip->traffic_class = traffic_class;
 	} else if (path->encapsulation != VL_ENCAPSULATION_IB_LOCAL) {
 		network[0] = (uint8_t)((network[0] & 0xf0) | traffic_class >> 4);
@@ -279,7 +277,7 @@ static bool mark_ipv4(uint8_t *network)
 	if (!(ip->traffic_class & VL_ECN_CE))
 		return false;
 	ip->traffic_class |= VL_ECN_CE;
-	vl_store_be16(ip->checksum, finish_checksum(sum + added));
+	vl_store_be16(ip->checksum, (uint16_t)~fold(sum + added));
 	return true;
 }
 

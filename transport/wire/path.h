@@ -51,6 +51,7 @@ uint32_t vl_path_write(const struct vl_path *path, uint8_t *out, uint32_t transp
 /* Changes DSCP and ECN (IB_LOCAL has none) and the priority: PCP where there is a tag, SL on
  * InfiniBand. */
 void vl_path_set_class(struct vl_path *path, uint8_t traffic_class, uint8_t priority);
+/* Without effect where there is no UDP. */
 void vl_path_set_udp_source_port(struct vl_path *path, uint16_t port);
 /* RoCEv2 entropy: the UDP source port of a 20-bit flow label (rdma-core's
  * ibv_flow_label_to_udp_sport), and the flow label that the QPNs give when it is 0. */
