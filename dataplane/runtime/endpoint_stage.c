@@ -8,17 +8,21 @@
 
 #include <string.h>
 
-/* Packets ahead whose headers and first payload bytes are fetched; the hardware follows the rest.
- */
+/* Packets ahead whose first bytes are fetched; the hardware follows with the rest. */
 #define PREFETCH_DISTANCE 3
 
-static void prefetch_frame(const struct rte_mbuf *mbuf)
+static void prefetch_descriptor(struct rte_mbuf *mbuf)
+{
+	rte_prefetch0(mbuf);
+	rte_prefetch0(rte_mbuf_to_priv(mbuf));
+}
+
+static void prefetch_data(const struct rte_mbuf *mbuf)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 
 	rte_prefetch0(data);
 	rte_prefetch0(data + RTE_CACHE_LINE_SIZE);
-	rte_prefetch0(rte_mbuf_to_priv((struct rte_mbuf *)mbuf));
 }
 
 static uint32_t receive_burst(struct vl_endpoint_stage *stage, uint64_t now)
@@ -26,13 +30,15 @@ static uint32_t receive_burst(struct vl_endpoint_stage *stage, uint64_t now)
 	struct rte_mbuf *mbufs[VL_PORT_BURST];
 	uint16_t count = vl_port_receive(stage->port, mbufs, VL_PORT_BURST);
 
+	for (uint16_t i = 0; i < count; i++)
+		prefetch_descriptor(mbufs[i]);
 	for (uint16_t i = 0; i < count && i < PREFETCH_DISTANCE; i++)
-		prefetch_frame(mbufs[i]);
+		prefetch_data(mbufs[i]);
 	for (uint16_t i = 0; i < count; i++) {
 		struct vl_frame *frame;
 
 		if (i + PREFETCH_DISTANCE < count)
-			prefetch_frame(mbufs[i + PREFETCH_DISTANCE]);
+			prefetch_data(mbufs[i + PREFETCH_DISTANCE]);
 		if (unlikely(mbufs[i]->nb_segs > 1)) {
 			stage->counters.rx_segmented++;
 			continue;
