@@ -199,7 +199,8 @@ uint32_t vl_qp_number(const struct vl_qp *qp);
 enum ibv_qp_state vl_qp_state(const struct vl_qp *qp);
 void *vl_qp_context(const struct vl_qp *qp);
 const struct vl_counters *vl_qp_counters(const struct vl_qp *qp);
-/* Congestion control of one QP; only in RESET, INIT or RTR. parameters must outlive the QP. */
+/* Congestion control of one QP; only in RESET, INIT or RTR. parameters must pass vl_cc_check and
+ * outlive the QP. */
 int vl_set_cc(struct vl_qp *qp, const struct vl_cc_parameters *parameters);
 struct vl_cc_report vl_query_cc(struct vl_qp *qp, uint64_t now);
 /* UDP source port of the QP's packets (0xc000..0xffff); without this call it follows

@@ -84,6 +84,7 @@ static void check_bad_configurations(void)
 {
 	struct endpoint endpoint = {0};
 	const struct vl_device_config good = endpoint_config(&endpoint, 1);
+	static const struct vl_cc_parameters no_periods = {.algorithm = &vl_cc_dcqcn};
 
 #define REFUSED(field, value)                                                                      \
 	do {                                                                                       \
@@ -111,6 +112,7 @@ static void check_bad_configurations(void)
 	REFUSED(first_qpn, 0xffffff);
 	REFUSED(max_unacked_packets, 0x400001);
 	REFUSED(cnp_dscp, 64);
+	REFUSED(cc, &no_periods);
 #undef REFUSED
 	CU_ASSERT_EQUAL(endpoint.memory.calls, 0);
 }

@@ -174,6 +174,7 @@ static void check_congestion_control(void)
 {
 	static const struct vl_cc_parameters fixed = {.algorithm = &vl_cc_fixed,
 						      .fixed_rate = 25000000000};
+	static const struct vl_cc_parameters no_periods = {.algorithm = &vl_cc_dcqcn};
 	struct ibv_qp_attr attr = qp_attr(2, 99, 0, 0);
 	struct vl_qp *qp;
 
@@ -181,6 +182,7 @@ static void check_congestion_control(void)
 	qp = make_qp(&endpoint, IBV_QPT_RC);
 	CU_ASSERT_EQUAL(vl_query_cc(qp, 0).rate, UINT64_MAX);
 	CU_ASSERT_EQUAL(vl_set_cc(qp, NULL), -EINVAL);
+	CU_ASSERT_EQUAL(vl_set_cc(qp, &no_periods), -EINVAL);
 	CU_ASSERT_EQUAL(vl_set_cc(qp, &fixed), 0);
 	CU_ASSERT_EQUAL(vl_query_cc(qp, 0).rate, 25000000000);
 	CU_ASSERT_EQUAL(bring_up(qp, IBV_QPT_RC, &attr, IBV_QPS_RTS), 0);

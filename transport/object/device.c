@@ -47,6 +47,8 @@ static bool is_valid(const struct vl_device_config *config)
 		    config->gids[i].vlan_id > 4095)
 			return false;
 	}
+	if (config->cc && vl_cc_check(config->cc))
+		return false;
 	if (config->active_mtu < IBV_MTU_256 || config->active_mtu > IBV_MTU_4096)
 		return false;
 	return config->max_qp <= VL_LAST_QPN && config->max_mr < UINT32_C(1) << 24 &&

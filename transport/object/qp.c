@@ -23,7 +23,7 @@ static const struct vl_cc_parameters not_controlled = {
 
 int vl_set_cc(struct vl_qp *qp, const struct vl_cc_parameters *parameters)
 {
-	if (qp->state > IBV_QPS_RTR || !parameters || !parameters->algorithm)
+	if (qp->state > IBV_QPS_RTR || !parameters || vl_cc_check(parameters))
 		return -EINVAL;
 	qp->cc = parameters;
 	return 0;
