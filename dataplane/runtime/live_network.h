@@ -7,7 +7,7 @@
  * the worker of who sends; a link between nodes of two workers ends in a ring of mbufs.
  *
  * Real time does not wait. If a worker cannot keep up with the rates that the links are given,
- * frames wait in the links and rings (they are not lost), and counters.overruns tells.
+ * frames wait in the links and rings (they are not lost), and the counters tell.
  *
  * EAL is to be running. Calls that build return NULL or a negative errno value with *error filled;
  * building ends with vl_live_network_start.
@@ -24,6 +24,9 @@
 #include "dataplane/runtime/error.h"
 #include "dataplane/worker.h"
 
+/* How late a worker may come round and still fill its lines without a gap. */
+#define VL_LIVE_SLACK_NS 20000
+
 struct vl_live_network;
 /* An endpoint (with the one port 0) or a switch. */
 struct vl_live_node;
@@ -38,8 +41,10 @@ struct vl_live_network_config {
 struct vl_live_counters {
 	struct vl_worker_counters worker;
 	uint64_t mempool_exhausted; /* frames that were not made as no buffer was free */
-	uint64_t overruns;          /* times that a frame had arrived and its ring was full, or
-				       the far worker was so late that the link could take no more */
+	uint64_t overruns;          /* rounds in which an arrived frame waited as its ring was full:
+				       the far worker is behind */
+	uint64_t late_rounds; /* rounds that began more than VL_LIVE_SLACK_NS after the one before:
+				 lines stood idle that should not have */
 };
 
 struct vl_live_network *vl_live_network_create(const struct vl_live_network_config *config,
@@ -63,7 +68,7 @@ struct vl_switch *vl_live_node_switch(const struct vl_live_node *node);
 unsigned int vl_live_node_worker(const struct vl_live_node *node);
 
 /* Joins two ports by a link in each direction; backward NULL: as forward, with another seed.
- * slack 0 in a configuration takes 10 us. */
+ * slack 0 in a configuration takes VL_LIVE_SLACK_NS. */
 int vl_live_network_connect(struct vl_live_network *network, struct vl_live_node *a,
 			    uint32_t port_a, struct vl_live_node *b, uint32_t port_b,
 			    const struct vl_link_config *forward,

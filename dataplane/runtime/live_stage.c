@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* One round of a worker over its part of a live network: what has come from other workers, what has
+ * arrived on its links, what its nodes have to send. */
+
+#include "dataplane/runtime/live_node.h"
+
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+
+/* Frames of one link and kind in one round, so that no link keeps the others waiting. */
+#define BURST 16
+
+static void deliver(struct live_port *port, struct vl_frame *frame, uint64_t now)
+{
+	struct vl_live_node *node = port->node;
+
+	if (node->sw) {
+		vl_switch_receive(node->sw, port->number, frame, now);
+		return;
+	}
+	vl_endpoint_receive(node->endpoint, frame, now);
+	vl_frame_free(frame);
+	node->has_news = true;
+}
+
+static uint32_t take_from_ring(struct live_part *part, struct live_port *port, uint64_t now)
+{
+	struct vl_frame *frames[BURST];
+	unsigned int count = rte_ring_sc_dequeue_burst(port->ring, (void **)frames, BURST, NULL);
+
+	for (unsigned int i = 0; i < count; i++)
+		rte_prefetch0(frames[i]);
+	for (unsigned int i = 0; i < count; i++) {
+		frames[i]->pool = &part->pool.pool;
+		rte_prefetch0(frames[i]->data);
+		rte_prefetch0(frames[i]->data + RTE_CACHE_LINE_SIZE);
+	}
+	for (unsigned int i = 0; i < count; i++)
+		deliver(port->peer, frames[i], now);
+	return count;
+}
+
+/* False: the ring is full, and holds the frame back. */
+static bool hand_over(struct live_port *port, struct vl_frame *frame)
+{
+	if (!rte_ring_sp_enqueue(port->ring, frame)) {
+		port->held = NULL;
+		return true;
+	}
+	port->held = frame;
+	return false;
+}
+
+static uint32_t take_arrivals(struct live_part *part, struct live_port *port, uint64_t now)
+{
+	uint32_t count = 0;
+
+	if (port->held && !hand_over(port, port->held)) {
+		part->overruns++;
+		return 0;
+	}
+	while (count < BURST && vl_fabric_link_next_arrival(&port->link) <= now) {
+		struct vl_frame *frame = vl_fabric_link_receive(&port->link, now);
+
+		if (!frame)
+			break;
+		count++;
+		if (!port->ring)
+			deliver(port->peer, frame, now);
+		else if (!hand_over(port, frame))
+			break;
+	}
+	return count;
+}
+
+static struct vl_frame *next_frame(struct live_part *part, struct live_port *port, uint64_t now)
+{
+	struct vl_live_node *node = port->node;
+	struct vl_frame *frame;
+
+	if (node->sw)
+		return vl_switch_transmit(node->sw, port->number, now);
+	if (vl_endpoint_next_deadline(node->endpoint) > now)
+		return NULL;
+	frame = vl_frame_get(&part->pool.pool);
+	if (frame && !vl_endpoint_transmit(node->endpoint, now, frame)) {
+		vl_frame_free(frame);
+		return NULL;
+	}
+	node->has_news |= frame != NULL;
+	return frame;
+}
+
+static uint32_t transmit(struct live_part *part, struct live_port *port, uint64_t now)
+{
+	uint32_t count = 0;
+
+	/* A frame held back means that the far worker is behind: more would only pile up. */
+	while (count < BURST && !port->held && vl_fabric_link_is_free(&port->link, now)) {
+		struct vl_frame *frame = next_frame(part, port, now);
+
+		if (!frame)
+			break;
+		vl_fabric_link_send(&port->link, frame, now);
+		count++;
+	}
+	return count;
+}
+
+static void run_application(struct vl_live_node *node, uint64_t now)
+{
+	const struct vl_application *application = &node->endpoint->application;
+
+	if (!node->has_news && application->next_deadline &&
+	    application->next_deadline(application->context) > now)
+		return;
+	node->has_news = false;
+	vl_endpoint_poll(node->endpoint, now);
+}
+
+static uint32_t run_part(void *context, uint64_t worker_now)
+{
+	struct live_part *part = context;
+	uint64_t epoch = part->network->epoch;
+	uint64_t now = worker_now > epoch ? worker_now - epoch : 0;
+	uint32_t moved = 0;
+
+	if (now - part->last_round > VL_LIVE_SLACK_NS)
+		part->late_rounds++;
+	part->last_round = now;
+	for (uint32_t i = 0; i < part->incoming_count; i++)
+		moved += take_from_ring(part, part->incoming[i], now);
+	for (uint32_t i = 0; i < part->outgoing_count; i++)
+		moved += take_arrivals(part, part->outgoing[i], now);
+	for (uint32_t i = 0; i < part->outgoing_count; i++) {
+		struct live_port *port = part->outgoing[i];
+
+		if (port->node->endpoint)
+			run_application(port->node, now);
+		moved += transmit(part, port, now);
+	}
+	return moved;
+}
+
+struct vl_stage vl_live_part_stage(struct live_part *part)
+{
+	return (struct vl_stage){.run = run_part, .context = part};
+}
