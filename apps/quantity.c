@@ -16,14 +16,14 @@ struct unit {
 };
 
 static const struct unit rate_units[] = {
-	{"b/s", 1},	 {"kb/s", 1e3},	   {"Mb/s", 1e6},   {"Gb/s", 1e9},
-	{"Tb/s", 1e12},	 {"bit/s", 1},	   {"kbit/s", 1e3}, {"Mbit/s", 1e6},
-	{"Gbit/s", 1e9}, {"Tbit/s", 1e12}, {"bps", 1},	    {"kbps", 1e3},
-	{"Mbps", 1e6},	 {"Gbps", 1e9},	   {"Tbps", 1e12},  {NULL, 0},
+	{"b/s", 1},      {"kb/s", 1e3},    {"Mb/s", 1e6},   {"Gb/s", 1e9},
+	{"Tb/s", 1e12},  {"bit/s", 1},     {"kbit/s", 1e3}, {"Mbit/s", 1e6},
+	{"Gbit/s", 1e9}, {"Tbit/s", 1e12}, {"bps", 1},      {"kbps", 1e3},
+	{"Mbps", 1e6},   {"Gbps", 1e9},    {"Tbps", 1e12},  {NULL, 0},
 };
 
 static const struct unit size_units[] = {
-	{"B", 1},      {"kB", 1e3},	  {"KB", 1e3},		{"MB", 1e6}, {"GB", 1e9},
+	{"B", 1},      {"kB", 1e3},       {"KB", 1e3},          {"MB", 1e6}, {"GB", 1e9},
 	{"KiB", 1024}, {"MiB", 1048576.}, {"GiB", 1073741824.}, {NULL, 0},
 };
 
@@ -203,7 +203,7 @@ static const char *scaled(double value, const struct unit *units, char text[VL_Q
 
 const char *vl_quantity_text(enum vl_quantity quantity, uint64_t value, char text[VL_QUANTITY_TEXT])
 {
-	static const struct unit rates[] = {{"b/s", 1},	   {"kb/s", 1e3},  {"Mb/s", 1e6},
+	static const struct unit rates[] = {{"b/s", 1},    {"kb/s", 1e3},  {"Mb/s", 1e6},
 					    {"Gb/s", 1e9}, {"Tb/s", 1e12}, {NULL, 0}};
 	static const struct unit binary[] = {
 		{"B", 1}, {"KiB", 1024}, {"MiB", 1048576.}, {"GiB", 1073741824.}, {NULL, 0}};

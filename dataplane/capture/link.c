@@ -14,9 +14,9 @@
 #define ERF_EXTENSION_LENGTH 8
 #define ERF_ETHERNET_PAD     2
 #define ERF_MORE_EXTENSIONS  0x80
-#define ERF_TYPE_OFFSET	     8
+#define ERF_TYPE_OFFSET      8
 #define ERF_RECORD_LENGTH    10
-#define ERF_WIRE_LENGTH	     14
+#define ERF_WIRE_LENGTH      14
 
 static uint32_t load_be16(const uint8_t *bytes)
 {

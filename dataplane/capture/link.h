@@ -16,9 +16,9 @@
 
 enum vl_capture_link_type {
 	VL_LINKTYPE_ETHERNET = 1,
-	VL_LINKTYPE_RAW = 101,	     /* IPv4 or IPv6 */
+	VL_LINKTYPE_RAW = 101,       /* IPv4 or IPv6 */
 	VL_LINKTYPE_LINUX_SLL = 113, /* Linux "any" device */
-	VL_LINKTYPE_ERF = 197,	     /* Endace records */
+	VL_LINKTYPE_ERF = 197,       /* Endace records */
 	VL_LINKTYPE_IPV4 = 228,
 	VL_LINKTYPE_IPV6 = 229,
 	VL_LINKTYPE_INFINIBAND = 247, /* from the LRH on */
@@ -39,12 +39,12 @@ enum vl_erf_type {
 
 #define VL_ERF_HEADER_LENGTH 16
 
-#define VL_CAPTURE_FRAME_KINDS(X)                                                     \
-	X(parseable, "a frame of a link type that can be parsed")                     \
-	X(link_type_unsupported, "the capture's link type is none that carries RDMA") \
-	X(erf_type_unsupported, "an ERF record of a type that carries no RDMA")       \
-	X(erf_damaged, "the ERF record's lengths are impossible")                     \
-	X(sll_not_ip, "a Linux cooked packet of another protocol than IP")            \
+#define VL_CAPTURE_FRAME_KINDS(X)                                                                  \
+	X(parseable, "a frame of a link type that can be parsed")                                  \
+	X(link_type_unsupported, "the capture's link type is none that carries RDMA")              \
+	X(erf_type_unsupported, "an ERF record of a type that carries no RDMA")                    \
+	X(erf_damaged, "the ERF record's lengths are impossible")                                  \
+	X(sll_not_ip, "a Linux cooked packet of another protocol than IP")                         \
 	X(cooked_short, "ends inside the header that the link type puts before a frame")
 
 enum vl_capture_frame_kind {

@@ -13,9 +13,9 @@
 
 #define PCAP_MICROSECONDS UINT32_C(0xa1b2c3d4)
 #define PCAP_NANOSECONDS  UINT32_C(0xa1b23c4d)
-#define PCAP_MODIFIED	  UINT32_C(0xa1b2cd34)
+#define PCAP_MODIFIED     UINT32_C(0xa1b2cd34)
 
-#define PCAP_FILE_HEADER_LENGTH	  24
+#define PCAP_FILE_HEADER_LENGTH   24
 #define PCAP_RECORD_HEADER_LENGTH 16
 /* The upper half of the field holds the length of frame check sequences. */
 #define PCAP_LINK_TYPE_MASK 0xffff

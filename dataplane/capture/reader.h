@@ -28,7 +28,7 @@ struct vl_capture_reader;
 struct vl_capture_packet {
 	uint64_t number;     /* in the file, from 1 */
 	uint64_t offset;     /* of its record in the file, bytes */
-	uint64_t time;	     /* nanoseconds since 1970, UTC; 0 if the file does not say */
+	uint64_t time;       /* nanoseconds since 1970, UTC; 0 if the file does not say */
 	uint32_t interface;  /* of the pcapng section; 0 in a pcap */
 	uint16_t link_type;  /* LINKTYPE_*, as stored */
 	const uint8_t *data; /* as stored; valid until the next call on the reader */
@@ -39,7 +39,7 @@ struct vl_capture_packet {
 
 enum vl_capture_status {
 	VL_CAPTURE_PACKET,  /* *packet is filled */
-	VL_CAPTURE_END,	    /* the file ended where a file may end */
+	VL_CAPTURE_END,     /* the file ended where a file may end */
 	VL_CAPTURE_DAMAGED, /* it did not, or a record is impossible, or reading failed */
 };
 

@@ -27,14 +27,14 @@ enum option_code {
 };
 
 /* Type and two lengths. */
-#define BLOCK_MIN_LENGTH	 12
-#define BLOCK_BODY_OFFSET	 8
-#define SECTION_MIN_LENGTH	 28
-#define INTERFACE_MIN_LENGTH	 20
+#define BLOCK_MIN_LENGTH         12
+#define BLOCK_BODY_OFFSET        8
+#define SECTION_MIN_LENGTH       28
+#define INTERFACE_MIN_LENGTH     20
 #define SIMPLE_PACKET_MIN_LENGTH 16
-#define PACKET_MIN_LENGTH	 32
-#define PACKET_DATA_OFFSET	 28
-#define SIMPLE_DATA_OFFSET	 12
+#define PACKET_MIN_LENGTH        32
+#define PACKET_DATA_OFFSET       28
+#define SIMPLE_DATA_OFFSET       12
 /* Longest block that is looked into: the longest packet and ample room for options. */
 #define BLOCK_MAX_LENGTH (UINT32_C(16) << 20)
 /* Interfaces of a section; bounds the memory that a file can make us take. */

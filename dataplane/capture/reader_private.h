@@ -26,7 +26,7 @@ struct vl_pcapng_interface {
 struct vl_capture_reader {
 	struct vl_stream stream;
 	bool is_pcapng;
-	bool swapped;	       /* the file's byte order (a section's, in a pcapng) is not ours */
+	bool swapped;          /* the file's byte order (a section's, in a pcapng) is not ours */
 	bool nanoseconds;      /* pcap */
 	uint16_t link_type;    /* pcap */
 	uint64_t packet_count; /* delivered */

@@ -16,28 +16,28 @@
 #define BUFFER_LENGTH ((size_t)1 << 20)
 /* Headers, ERF header, longest comment, padding and trailing length around a packet. */
 #define MAX_RECORD_OVERHEAD ((size_t)128 + 65536)
-#define PARTIAL_SUFFIX	    ".partial"
+#define PARTIAL_SUFFIX      ".partial"
 
 #define PCAP_NANOSECONDS UINT32_C(0xa1b23c4d)
-#define SNAP_LENGTH	 VL_CAPTURE_MAX_PACKET
+#define SNAP_LENGTH      VL_CAPTURE_MAX_PACKET
 
-#define BLOCK_SECTION_HEADER	    UINT32_C(0x0a0d0d0a)
+#define BLOCK_SECTION_HEADER        UINT32_C(0x0a0d0d0a)
 #define BLOCK_INTERFACE_DESCRIPTION UINT32_C(1)
-#define BLOCK_ENHANCED_PACKET	    UINT32_C(6)
-#define BYTE_ORDER_MAGIC	    UINT32_C(0x1a2b3c4d)
-#define OPTION_COMMENT		    1
-#define OPTION_USER_APPLICATION	    4
-#define OPTION_INTERFACE_NAME	    2
+#define BLOCK_ENHANCED_PACKET       UINT32_C(6)
+#define BYTE_ORDER_MAGIC            UINT32_C(0x1a2b3c4d)
+#define OPTION_COMMENT              1
+#define OPTION_USER_APPLICATION     4
+#define OPTION_INTERFACE_NAME       2
 #define OPTION_TIMESTAMP_RESOLUTION 9
-#define RESOLUTION_NANOSECONDS	    9
+#define RESOLUTION_NANOSECONDS      9
 
 struct vl_capture_writer {
 	enum vl_capture_format format;
 	int descriptor;
 	bool owns_descriptor;
-	char *path;		  /* the name that the file gets, or its name for messages */
-	char *partial_path;	  /* NULL: written directly */
-	int error;		  /* first one, negative errno value */
+	char *path;               /* the name that the file gets, or its name for messages */
+	char *partial_path;       /* NULL: written directly */
+	int error;                /* first one, negative errno value */
 	enum vl_link_type *links; /* by interface */
 	uint32_t interface_count;
 	size_t used; /* bytes in buffer */

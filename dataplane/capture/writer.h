@@ -27,7 +27,7 @@ struct vl_capture_writer;
 
 struct vl_capture_record {
 	uint32_t interface; /* as vl_capture_writer_add_interface returned it */
-	uint64_t time;	    /* nanoseconds since 1970 */
+	uint64_t time;      /* nanoseconds since 1970 */
 	const uint8_t *frame;
 	uint32_t length;      /* <= VL_CAPTURE_MAX_PACKET - 32 */
 	uint32_t wire_length; /* 0: as length */
