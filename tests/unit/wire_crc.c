@@ -46,6 +46,7 @@ static void fill(uint8_t *data, size_t length)
 static void test_known_values(void)
 {
 	CU_ASSERT_EQUAL(vl_crc32(0, "123456789", 9), 0xcbf43926);
+	CU_ASSERT_EQUAL(vl_crc32_folded(0, "123456789", 9), 0xcbf43926);
 	CU_ASSERT_EQUAL(vl_crc32_portable(0, "123456789", 9), 0xcbf43926);
 	CU_ASSERT_EQUAL(vl_crc32(0, "", 0), 0);
 	CU_ASSERT_EQUAL(vl_crc32_portable(0, "", 0), 0);
@@ -67,7 +68,10 @@ static void test_lengths_and_alignments(void)
 			expected = crc32_bitwise(seed, data, length);
 			CU_ASSERT_EQUAL(vl_crc32(seed, data, length), expected);
 			CU_ASSERT_EQUAL(vl_crc32_portable(seed, data, length), expected);
-			CU_ASSERT_EQUAL(vl_vcrc(data, length), crc16_bitwise(data, length));
+			CU_ASSERT_EQUAL(vl_crc32_folded(seed, data, length), expected);
+			expected = crc16_bitwise(data, length);
+			CU_ASSERT_EQUAL(vl_vcrc(data, length), expected);
+			CU_ASSERT_EQUAL(vl_vcrc_portable(data, length), expected);
 			free(memory);
 		}
 	}
@@ -81,17 +85,21 @@ static void test_random_lengths_and_splits(void)
 	for (unsigned int i = 0; i < 300; i++) {
 		size_t length = vl_random_below(&source, LARGEST + 1);
 		size_t split = vl_random_below(&source, length + 1);
-		uint32_t expected, portable, library;
+		uint32_t expected, portable, folded, library;
 
 		fill(data, length);
 		expected = crc32_bitwise(0, data, length);
 		portable = vl_crc32_portable(0, data, split);
+		folded = vl_crc32_folded(0, data, split);
 		library = vl_crc32(0, data, split);
 		CU_ASSERT_EQUAL(vl_crc32_portable(portable, data + split, length - split),
 				expected);
+		CU_ASSERT_EQUAL(vl_crc32_folded(folded, data + split, length - split), expected);
 		CU_ASSERT_EQUAL(vl_crc32(library, data + split, length - split), expected);
 		CU_ASSERT_EQUAL(vl_crc32(0, data, length), expected);
-		CU_ASSERT_EQUAL(vl_vcrc(data, length), crc16_bitwise(data, length));
+		expected = crc16_bitwise(data, length);
+		CU_ASSERT_EQUAL(vl_vcrc(data, length), expected);
+		CU_ASSERT_EQUAL(vl_vcrc_portable(data, length), expected);
 	}
 	free(data);
 }

@@ -3,6 +3,8 @@
 
 #include "transport/wire/icrc.h"
 
+#include "transport/wire/cpu.h"
+#include "transport/wire/crc_fold.h"
 #include "transport/wire/crc_table.h"
 
 #include <endian.h>
@@ -10,10 +12,6 @@
 
 #ifdef VERBLINE_ISAL
 #include <isa-l/crc.h>
-#endif
-#ifdef __x86_64__
-#include <cpuid.h>
-#include <wmmintrin.h>
 #endif
 
 /* Row k holds the register after a byte and k zero bytes, so that the sixteen look-ups of a
@@ -77,44 +75,19 @@ uint32_t vl_crc32_portable(uint32_t crc, const void *data, size_t length)
 	return ~crc;
 }
 
-#ifdef __x86_64__
-enum cpu_feature {
-	CPU_KNOWN = 1 << 0,
-	CPU_CARRY_LESS_MULTIPLY = 1 << 1,
-	CPU_WIDE_REGISTERS = 1 << 2, /* AVX, which the system has enabled */
-};
-
-static int find_cpu_features(void)
+uint32_t vl_crc32_folded(uint32_t crc, const void *data, size_t length)
 {
-	unsigned int eax, ebx, ecx = 0, edx;
-	int features = CPU_KNOWN;
+	static const struct vl_crc_fold constants = {
+		.over_512 = {0x653d982200000000, 0xcad38e8f00000000},
+		.over_128 = {0x65673b4600000000, 0x9ba54c6f00000000},
+	};
+	uint8_t rest[16];
+	size_t folded = vl_crc_fold(&constants, ~crc, data, length, rest);
 
-	if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx))
-		return features;
-	if (ecx & bit_PCLMUL)
-		features |= CPU_CARRY_LESS_MULTIPLY;
-	if ((ecx & bit_OSXSAVE) && (ecx & bit_AVX)) {
-		__asm__("xgetbv" : "=a"(eax), "=d"(edx) : "c"(0));
-		if ((eax & 6) == 6)
-			features |= CPU_WIDE_REGISTERS;
-	}
-	return features;
+	if (folded)
+		crc = vl_crc32_portable(~UINT32_C(0), rest, sizeof(rest));
+	return vl_crc32_portable(crc, (const uint8_t *)data + folded, length - folded);
 }
-
-/* CPUID is slow, and under a hypervisor very slow; the answer never changes, so it does not
- * matter which thread stores it. */
-static inline bool cpu_has(enum cpu_feature feature)
-{
-	static int features;
-	int known = __atomic_load_n(&features, __ATOMIC_RELAXED);
-
-	if (__builtin_expect(!known, 0)) {
-		known = find_cpu_features();
-		__atomic_store_n(&features, known, __ATOMIC_RELAXED);
-	}
-	return known & feature;
-}
-#endif
 
 #ifdef VERBLINE_ISAL
 /* The library leaves the upper halves of the vector registers in use, after which every SSE
@@ -122,8 +95,13 @@ static inline bool cpu_has(enum cpu_feature feature)
 static inline void leave_wide_registers(void)
 {
 #ifdef __x86_64__
-	if (cpu_has(CPU_WIDE_REGISTERS))
-		__asm__ volatile("vzeroupper" ::: "memory");
+	if (vl_cpu_has(VL_CPU_WIDE_REGISTERS))
+		__asm__ volatile("vzeroupper"
+				 :
+				 :
+				 : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
+				   "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14",
+				   "xmm15", "memory");
 #endif
 }
 
@@ -141,73 +119,11 @@ const char *vl_crc32_implementation(void)
 #else
 uint32_t vl_crc32(uint32_t crc, const void *data, size_t length)
 {
-	return vl_crc32_portable(crc, data, length);
+	return vl_crc32_folded(crc, data, length);
 }
 
 const char *vl_crc32_implementation(void)
 {
-	return "portable";
-}
-#endif
-
-#define POLYNOMIAL UINT32_C(0xedb88320)
-
-/* a * b modulo the polynomial; bit 31 is the coefficient of x^0. */
-static uint32_t multiply(uint32_t a, uint32_t b)
-{
-	uint32_t product = 0;
-
-	for (int i = 0; i < 32; i++) {
-		product ^= b & -(a >> 31);
-		a <<= 1;
-		b = b >> 1 ^ (POLYNOMIAL & -(b & 1));
-	}
-	return product;
-}
-
-struct vl_crc32_shift vl_crc32_shift(uint64_t length_of_second)
-{
-	uint32_t result = UINT32_C(1) << 31;      /* x^0 */
-	uint32_t power = UINT32_C(1) << (31 - 8); /* x^8, one byte */
-
-	for (; length_of_second; length_of_second >>= 1) {
-		if (length_of_second & 1)
-			result = multiply(result, power);
-		power = multiply(power, power);
-	}
-	return (struct vl_crc32_shift){result};
-}
-
-uint32_t vl_crc32_combine_portable(uint32_t first, uint32_t second, struct vl_crc32_shift shift)
-{
-	return multiply(first, shift.multiplier) ^ second;
-}
-
-#ifdef __x86_64__
-/* The product of two reflected 32-bit polynomials has 63 bits: the shift makes it a reflected
- * 64-bit one. Barrett reduction with floor(x^64 / P) and P, reflected, 33 bits each. */
-__attribute__((target("pclmul"))) static uint32_t multiply_carry_less(uint32_t a, uint32_t b)
-{
-	const __m128i barrett = _mm_set_epi64x(0x1db710641, 0x1f7011641);
-	const __m128i low = _mm_set_epi64x(0, 0xffffffff);
-	__m128i product, quotient;
-
-	product = _mm_clmulepi64_si128(_mm_cvtsi32_si128((int)a), _mm_cvtsi32_si128((int)b), 0x00);
-	product = _mm_slli_epi64(product, 1);
-	quotient = _mm_clmulepi64_si128(_mm_and_si128(product, low), barrett, 0x00);
-	quotient = _mm_clmulepi64_si128(_mm_and_si128(quotient, low), barrett, 0x10);
-	return (uint32_t)((uint64_t)_mm_cvtsi128_si64(_mm_xor_si128(product, quotient)) >> 32);
-}
-
-uint32_t vl_crc32_combine(uint32_t first, uint32_t second, struct vl_crc32_shift shift)
-{
-	if (cpu_has(CPU_CARRY_LESS_MULTIPLY))
-		return multiply_carry_less(first, shift.multiplier) ^ second;
-	return vl_crc32_combine_portable(first, second, shift);
-}
-#else
-uint32_t vl_crc32_combine(uint32_t first, uint32_t second, struct vl_crc32_shift shift)
-{
-	return vl_crc32_combine_portable(first, second, shift);
+	return vl_cpu_has(VL_CPU_CARRY_LESS_MULTIPLY) ? "carry-less multiply" : "portable";
 }
 #endif

@@ -17,9 +17,11 @@
 
 /* CRC-32 of IEEE 802.3 in the convention of zlib: start with 0, feed pieces in order. */
 uint32_t vl_crc32(uint32_t crc, const void *data, size_t length);
-/* The portable implementation, for comparison and for machines without the library. */
+/* Those in use where the library is not, always there for comparison: by carry-less
+ * multiplication where the processor has it, and by tables alone. */
+uint32_t vl_crc32_folded(uint32_t crc, const void *data, size_t length);
 uint32_t vl_crc32_portable(uint32_t crc, const void *data, size_t length);
-/* Which implementation vl_crc32 uses: "ISA-L" or "portable". */
+/* Which implementation vl_crc32 uses: "ISA-L", "carry-less multiply" or "portable". */
 const char *vl_crc32_implementation(void);
 
 /* CRCs are linear: crc(A||B) = combine(crc(A), crc(B), operator for |B|). The operator is made

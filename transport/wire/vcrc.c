@@ -3,6 +3,7 @@
 
 #include "transport/wire/vcrc.h"
 
+#include "transport/wire/crc_fold.h"
 #include "transport/wire/crc_table.h"
 
 /* Row k holds the register after a byte and k zero bytes. */
@@ -17,11 +18,9 @@ static const uint16_t table[8][256] = {
 	VL_CRC_TABLE(0x49cf, 0x939e, 0x872d, 0xae4b, 0xfc87, 0x591f, 0xb23e, 0xc46d),
 };
 
-uint16_t vl_vcrc(const void *data, size_t length)
+/* Goes on from a register, without the final complement. */
+static uint16_t update(uint16_t crc, const uint8_t *at, size_t length)
 {
-	const uint8_t *at = data;
-	uint16_t crc = 0xffff;
-
 	for (; length >= 8; length -= 8, at += 8) {
 		crc = table[7][(crc ^ at[0]) & 0xff] ^ table[6][(crc >> 8 ^ at[1]) & 0xff] ^
 		      table[5][at[2]] ^ table[4][at[3]] ^ table[3][at[4]] ^ table[2][at[5]] ^
@@ -29,5 +28,23 @@ uint16_t vl_vcrc(const void *data, size_t length)
 	}
 	for (; length; length--)
 		crc = crc >> 8 ^ table[0][(crc ^ *at++) & 0xff];
-	return (uint16_t)~crc;
+	return crc;
+}
+
+uint16_t vl_vcrc_portable(const void *data, size_t length)
+{
+	return (uint16_t)~update(0xffff, data, length);
+}
+
+uint16_t vl_vcrc(const void *data, size_t length)
+{
+	static const struct vl_crc_fold constants = {
+		.over_512 = {0x58e0000000000000, 0xf2d0000000000000},
+		.over_128 = {0x11d4000000000000, 0x64df000000000000},
+	};
+	uint8_t rest[16];
+	size_t folded = vl_crc_fold(&constants, 0xffff, data, length, rest);
+	uint16_t crc = folded ? update(0, rest, sizeof(rest)) : 0xffff;
+
+	return (uint16_t)~update(crc, (const uint8_t *)data + folded, length - folded);
 }

@@ -11,5 +11,7 @@
 
 /* Over LRH to ICRC for a VCRC, over the first four bytes for an LPCRC. */
 uint16_t vl_vcrc(const void *data, size_t length);
+/* The same by tables alone, for comparison. */
+uint16_t vl_vcrc_portable(const void *data, size_t length);
 
 #endif
