@@ -181,13 +181,18 @@ static bool is_other_port(const uint8_t *at, uint32_t there)
 	return there >= sizeof(*udp) && vl_load_be16(udp->destination_port) != VL_ROCEV2_UDP_PORT;
 }
 
-/* The one's complement sum of a right header is 0xffff. */
+/* The one's complement sum of a right header is 0xffff, in either byte order. */
 static bool is_ipv4_checksum_right(const uint8_t *header, uint32_t length)
 {
-	uint64_t sum = 0;
+	uint32_t words[5], word;
+	uint64_t sum;
 
-	for (uint32_t i = 0; i < length; i += 4)
-		sum += vl_load_be32(header + i);
+	memcpy(words, header, sizeof(words));
+	sum = (uint64_t)words[0] + words[1] + words[2] + words[3] + words[4];
+	for (uint32_t i = sizeof(words); i < length; i += sizeof(word)) {
+		memcpy(&word, header + i, sizeof(word));
+		sum += word;
+	}
 	sum = (sum >> 32) + (sum & 0xffffffff);
 	sum = (sum >> 16) + (sum & 0xffff);
 	sum = (sum >> 16) + (sum & 0xffff);
@@ -418,10 +423,24 @@ static enum vl_parse_result parse_ip(struct vl_packet *packet, const uint8_t *at
 	}
 }
 
+/* In pieces small enough that the compiler makes vector stores of them: for more it would take a
+ * string instruction, whose start costs as much as half of the parser. */
+static inline void clear(struct vl_packet *packet)
+{
+	enum { PIECE = 64 };
+	uint8_t *bytes = (uint8_t *)packet;
+
+	_Static_assert(sizeof(*packet) > 3 * PIECE && sizeof(*packet) <= 4 * PIECE, "four pieces");
+	memset(bytes, 0, PIECE);
+	memset(bytes + PIECE, 0, PIECE);
+	memset(bytes + 2 * PIECE, 0, PIECE);
+	memset(bytes + 3 * PIECE, 0, sizeof(*packet) - 3 * PIECE);
+}
+
 enum vl_parse_result vl_parse(struct vl_packet *packet, enum vl_link_type link,
 			      const uint8_t *frame, uint32_t length, uint32_t wire_length)
 {
-	memset(packet, 0, sizeof(*packet));
+	clear(packet);
 	packet->frame = frame;
 	if (length > wire_length)
 		length = wire_length;

@@ -27,15 +27,19 @@ uint32_t vl_serialize(const struct vl_outgoing *outgoing, uint8_t *frame, uint32
 	uint32_t header_length = outgoing->header_length;
 	uint32_t masked_length = header_length - outgoing->network_offset;
 	uint8_t *network = frame + outgoing->network_offset;
-	uint8_t unmasked[VL_MAX_HEADER_LENGTH];
+	const uint8_t *unmasked = outgoing->headers + outgoing->network_offset;
+	uint8_t kept[VL_MAX_HEADER_LENGTH];
 	uint8_t *at = frame + header_length;
 	uint32_t icrc;
 
 	if (capacity < outgoing->frame_length)
 		return 0;
-	memcpy(unmasked, outgoing->headers + outgoing->network_offset, masked_length);
-	if (frame != outgoing->headers)
+	if (frame == outgoing->headers) {
+		memcpy(kept, unmasked, masked_length);
+		unmasked = kept;
+	} else {
 		memcpy(frame, outgoing->headers, header_length);
+	}
 	icrc = vl_icrc_mask(outgoing->encapsulation, network);
 	at = copy_payload(at, outgoing);
 	icrc = htole32(vl_crc32(icrc, network, (size_t)(at - network)));
