@@ -232,6 +232,7 @@ static void check_keys_do_not_repeat(void)
 	CU_ASSERT_EQUAL(beyond, 0);
 	/* And the memory for it does not grow with the registrations. */
 	CU_ASSERT_TRUE(endpoint.memory.bytes - after_first < 8192);
+	CU_ASSERT_EQUAL(endpoint.device->mrs.count, 3);
 	teardown();
 }
 

@@ -118,6 +118,8 @@ static void check_refusals(void)
 	TRY(IBV_QPT_RC, IBV_WR_SEND, (sges[0].length = 1u << 31, sges[1].length = 1), -EINVAL);
 	TRY(IBV_QPT_RC, IBV_WR_RDMA_READ,
 	    (sges[0].length = UINT32_MAX, sges[1].length = UINT32_MAX), -EINVAL);
+	TRY(IBV_QPT_RC, IBV_WR_SEND, (sges[0].length = 1u << 31, sges[1].length = 1u << 31),
+	    -EINVAL);
 	/* Inline: only what goes out, and only as much as there is room for. */
 	TRY(IBV_QPT_RC, IBV_WR_SEND, wr.send_flags = IBV_SEND_INLINE, 0);
 	TRY(IBV_QPT_RC, IBV_WR_RDMA_WRITE,
@@ -381,6 +383,58 @@ static void check_posting_while_flushing(void)
 	teardown();
 }
 
+/* A callback that answers each flushed completion with a post makes a loop, not a descent. */
+static void post_many(struct endpoint *owner, struct vl_cq *cq)
+{
+	struct ibv_wc wc;
+
+	CU_ASSERT_EQUAL(vl_poll_cq(cq, 1, &wc), 1);
+	vl_req_notify_cq(cq, false);
+	if (owner->completion_count < 200000)
+		CU_ASSERT_EQUAL(post_send(owner->user, 1, arena_sge(owner, 0, 8)), 0);
+}
+
+static void check_posting_without_end(void)
+{
+	struct vl_qp *qp;
+
+	setup();
+	qp = make_in(IBV_QPT_RC, IBV_QPS_ERR);
+	endpoint.on_completion = post_many;
+	endpoint.user = qp;
+	vl_req_notify_cq(endpoint.send_cq, false);
+	CU_ASSERT_EQUAL(post_send(qp, 0, arena_sge(&endpoint, 0, 8)), 0);
+	CU_ASSERT_EQUAL(endpoint.completion_count, 200000);
+	teardown();
+}
+
+/* An acknowledgement that was due, a request to be repeated: neither leaves in ERR. */
+static void check_error_stops_sending(void)
+{
+	struct endpoint peer;
+	uint8_t frame[FRAME_CAPACITY];
+	struct vl_qp *qps[2];
+	uint32_t length;
+
+	setup();
+	CU_ASSERT_TRUE_FATAL(endpoint_open(&peer, 2));
+	CU_ASSERT_TRUE_FATAL(connect_pair(&endpoint, &peer, IBV_QPT_RC, 7, 8, qps));
+	CU_ASSERT_EQUAL(post_receive(qps[1], 1, arena_sge(&peer, 0, 100)), 0);
+	CU_ASSERT_EQUAL(post_send(qps[0], 0, arena_sge(&endpoint, 0, 8)), 0);
+	length = take_frame(&endpoint, frame, 0);
+	deliver_frame(&peer, frame, length, 0);
+	CU_ASSERT_NOT_EQUAL(vl_next_deadline(endpoint.device), VL_NO_DEADLINE);
+	CU_ASSERT_EQUAL(vl_next_deadline(peer.device), 0);
+	CU_ASSERT_EQUAL(set_state(qps[0], IBV_QPS_ERR), 0);
+	CU_ASSERT_EQUAL(set_state(qps[1], IBV_QPS_ERR), 0);
+	CU_ASSERT_EQUAL(vl_next_deadline(endpoint.device), VL_NO_DEADLINE);
+	CU_ASSERT_EQUAL(vl_next_deadline(peer.device), VL_NO_DEADLINE);
+	CU_ASSERT_EQUAL(take_frame(&peer, frame, 0), 0);
+	CU_ASSERT_EQUAL(take_frame(&endpoint, frame, 1000000000), 0);
+	CU_ASSERT_EQUAL(endpoint_close(&peer), 0);
+	teardown();
+}
+
 static void check_all_signalled(void)
 {
 	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND};
@@ -475,6 +529,8 @@ int main(int argc, char **argv)
 		{"inline_is_copied", check_inline_is_copied},
 		{"flush_order", check_flush_order},
 		{"posting_while_flushing", check_posting_while_flushing},
+		{"posting_without_end", check_posting_without_end},
+		{"error_stops_sending", check_error_stops_sending},
 		{"all_signalled", check_all_signalled},
 		{"draining", check_draining},
 	};

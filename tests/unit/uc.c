@@ -5,6 +5,7 @@
 
 #include "tests/support/endpoint.h"
 #include "tests/support/suite.h"
+#include "transport/wire/parse.h"
 #include "transport/wire/path.h"
 
 #define MTU 1024
@@ -240,6 +241,48 @@ static void check_refused_writes(void)
 	teardown();
 }
 
+/* Packets that no requester of ours would make: lengths that disagree with each other. */
+static void check_malformed(void)
+{
+	static const struct {
+		uint32_t packet; /* of the three of a WRITE of 3 * MTU - 4 */
+		int32_t change;  /* of its payload length */
+		uint32_t dma_length;
+		bool dropped;
+	} cases[] = {
+		{0, 0, 3 * MTU - 4, false}, {0, -4, 3 * MTU - 4, true}, {1, -4, 3 * MTU - 4, true},
+		{2, -4, 3 * MTU - 4, true}, {2, 0, 3 * MTU, true},      {2, 0, 3 * MTU - 8, true},
+		{1, 0, 2 * MTU, true},      {0, 0, MTU, true},          {0, 0, 0, true},
+		{0, 0, 0x80000001, true},
+	};
+
+	setup();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct ibv_sge sge = arena_sge(&one, 0, 3 * MTU - 4);
+		struct ibv_send_wr wr = write_to(1, &sge, 0);
+		uint64_t before = drops(VL_DROP_length);
+
+		CU_ASSERT_EQUAL(post(qps[0], &wr), 0);
+		for (uint32_t n = 0; n < 3; n++) {
+			uint8_t frame[FRAME_CAPACITY];
+			struct vl_packet packet;
+			uint32_t length = take_frame(&one, frame, 0);
+
+			CU_ASSERT_EQUAL_FATAL(
+				vl_parse(&packet, VL_LINK_ETHERNET, frame, length, length),
+				VL_PARSE_ok);
+			if (n == 0)
+				packet.dma_length = cases[i].dma_length;
+			if (n == cases[i].packet)
+				packet.payload_length += (uint32_t)cases[i].change;
+			vl_receive(two.device, &packet, 0);
+		}
+		CU_ASSERT_EQUAL(drops(VL_DROP_length) - before, cases[i].dropped);
+	}
+	CU_ASSERT_EQUAL(vl_qp_counters(qps[1])->message_rx, 1);
+	teardown();
+}
+
 static void check_permission_of_the_qp(void)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTS, .qp_access_flags = 0};
@@ -438,6 +481,7 @@ int main(int argc, char **argv)
 		{"losses", check_losses},
 		{"gap_is_counted", check_gap_is_counted},
 		{"refused_writes", check_refused_writes},
+		{"malformed", check_malformed},
 		{"permission_of_the_qp", check_permission_of_the_qp},
 		{"receive_trouble", check_receive_trouble},
 		{"send_queue_error", check_send_queue_error},

@@ -296,6 +296,18 @@ static void check_priorities(void)
 	CU_ASSERT_EQUAL(send_to(high, 1, arena_sge(&one, 0, 10), false), 0);
 	CU_ASSERT_TRUE(vl_transmit(one.device, 0, &outgoing));
 	CU_ASSERT_EQUAL(outgoing.priority, 6);
+	/* While draining: the request that has gone out still completes. */
+	{
+		struct ibv_qp_attr drain = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
+
+		CU_ASSERT_EQUAL(
+			vl_modify_qp(sender, &drain, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY, 0),
+			0);
+		vl_set_paused_priorities(one.device, 0);
+		CU_ASSERT_EQUAL(send_to(ah, 1, arena_sge(&one, 0, 10), false), 0);
+		CU_ASSERT_FALSE(vl_transmit(one.device, 0, &outgoing));
+		CU_ASSERT_EQUAL(count_events(&one, IBV_EVENT_SQ_DRAINED), 1);
+	}
 	teardown();
 }
 

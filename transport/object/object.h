@@ -467,7 +467,7 @@ void vl_uc_receive(struct vl_qp *qp, const struct vl_packet *packet, uint64_t no
 enum vl_send_result vl_uc_send(struct vl_qp *qp, struct vl_outgoing *outgoing, uint64_t now);
 void vl_ud_receive(struct vl_qp *qp, const struct vl_packet *packet, uint64_t now);
 enum vl_send_result vl_ud_send(struct vl_qp *qp, struct vl_outgoing *outgoing, uint64_t now);
-/* A UD QP is scheduled at the priority of its next request's AH. */
+/* A UD QP is scheduled at the priority of its next request's AH: called when that changes. */
 void vl_ud_choose_priority(struct vl_qp *qp, const struct vl_send *next);
 
 #endif

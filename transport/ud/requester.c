@@ -61,7 +61,6 @@ static enum vl_send_result send_packet(struct vl_qp *qp, const struct vl_send *s
 enum vl_send_result vl_ud_send(struct vl_qp *qp, struct vl_outgoing *outgoing, uint64_t now)
 {
 	const struct vl_send_queue *queue = &qp->requester.queue;
-	const struct vl_send *send;
 	enum vl_send_result result;
 
 	vl_send_complete_handed_out(qp);
@@ -69,13 +68,7 @@ enum vl_send_result vl_ud_send(struct vl_qp *qp, struct vl_outgoing *outgoing, u
 		return VL_SEND_NOTHING;
 	if (!vl_pace_allows(qp, now))
 		return VL_SEND_LATER;
-	send = vl_send_at(queue, queue->next);
-	if (send->ah->priority != qp->priority) {
-		vl_ud_choose_priority(qp, send);
-		vl_engine_ready(qp);
-		return VL_SEND_NOTHING;
-	}
-	result = send_packet(qp, send, outgoing, now);
+	result = send_packet(qp, vl_send_at(queue, queue->next), outgoing, now);
 	if (result == VL_SEND_PACKET && queue->next != queue->tail)
 		vl_ud_choose_priority(qp, vl_send_at(queue, queue->next));
 	return result;
