@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-/* The switch port where most is asked of the line: what a view should watch. */
+/* The port where most is asked of the line: what a view should watch. */
 
 #include "apps/scenario/scenario.h"
 
@@ -111,16 +111,18 @@ static void add_demand(struct map *map, const struct vl_scenario_pair *pair)
 	}
 }
 
-static void choose(const struct map *map, struct vl_scenario *scenario)
+/* Among switches, or, without a loaded one, among endpoints. */
+static bool choose(const struct map *map, struct vl_scenario *scenario, bool among_switches)
 {
 	const struct vl_scenario_node *node;
 	double most = 0, load;
 	unsigned int at;
 
-	scenario->bottleneck.node = UINT32_MAX;
 	for (unsigned int i = 0; i < scenario->node_count; i++) {
 		node = &scenario->nodes[i];
-		for (unsigned int port = 0; node->sw && port < node->ports; port++) {
+		if ((node->sw != NULL) != among_switches)
+			continue;
+		for (unsigned int port = 0; port < node->ports; port++) {
 			at = map->first_port[i] + port;
 			load = map->demand[at] /
 			       (double)scenario->cables[map->cables[at]].links->rate;
@@ -131,6 +133,7 @@ static void choose(const struct map *map, struct vl_scenario *scenario)
 			scenario->bottleneck.port = port;
 		}
 	}
+	return most > 0;
 }
 
 bool vl_scenario_find_bottleneck(struct vl_arena *arena, struct vl_scenario *scenario)
@@ -147,6 +150,7 @@ bool vl_scenario_find_bottleneck(struct vl_arena *arena, struct vl_scenario *sce
 		last = to;
 		add_demand(&map, &scenario->pairs[i]);
 	}
-	choose(&map, scenario);
+	if (!choose(&map, scenario, true))
+		choose(&map, scenario, false);
 	return true;
 }

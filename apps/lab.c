@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "apps/lab.h"
+
+#include "apps/lab_measure.h"
+#include "apps/lab_run.h"
+#include "apps/report/config.h"
+#include "apps/report/output.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define DEFAULT_WATCH_TIME UINT64_C(5000000000)
+#define MIN_COLUMNS        60
+
+struct lab_options {
+	bool list, keys, live, no_view, fast;
+	const char *show;
+	const char *json, *pcap, *pcap_at, *histogram;
+	uint64_t seed, duration, view_time;
+	struct vl_texts sets;
+};
+
+#define UNSET UINT64_MAX
+#define FLAG(key, member, text)                                                                    \
+	{                                                                                          \
+		.name = key, .help = text, .type = VL_OPTION_FLAG,                                 \
+		.offset = offsetof(struct lab_options, member)                                     \
+	}
+#define TEXT(key, argument_name, member, text)                                                     \
+	{                                                                                          \
+		.name = key, .argument = argument_name, .help = text, .type = VL_OPTION_TEXT,      \
+		.offset = offsetof(struct lab_options, member)                                     \
+	}
+
+static const struct vl_option options[] = {
+	FLAG("list", list, "List the ready scenarios and what each teaches"),
+	TEXT("show", "NAME", show, "Print a ready scenario, to start a file of your own from"),
+	FLAG("keys", keys, "Print every key that a scenario file may have"),
+	{.name = "seed",
+	 .argument = "N",
+	 .help = "Seed of all random numbers, instead of the scenario's",
+	 .type = VL_OPTION_NUMBER,
+	 .offset = offsetof(struct lab_options, seed),
+	 .most = UINT64_MAX - 1},
+	{.letter = 'D',
+	 .name = "duration",
+	 .argument = "TIME",
+	 .help = "Length of the run (as 50ms), instead of the scenario's",
+	 .type = VL_OPTION_QUANTITY,
+	 .offset = offsetof(struct lab_options, duration),
+	 .least = 10000,
+	 .most = UINT64_C(3600000000000),
+	 .quantity = VL_QUANTITY_DURATION},
+	{.name = "set",
+	 .argument = "KEY=VALUE",
+	 .help = "Override a value of the scenario: --set flows[0].size=4KiB, --set "
+		 "switches[switch].ecn.kmin=50KB; may be repeated",
+	 .type = VL_OPTION_TEXTS,
+	 .offset = offsetof(struct lab_options, sets)},
+	TEXT("json", "FILE", json, "Write all results and the time series as JSON"),
+	TEXT("pcap", "FILE", pcap,
+	     "Capture packets, with virtual nanoseconds; pcapng if FILE ends so"),
+	TEXT("pcap-at", "NODE[:PORT]", pcap_at,
+	     "Where to capture: an endpoint, or a switch and the name of what is linked to its "
+	     "port [the first flow's receiver]"),
+	TEXT("histogram", "FILE", histogram,
+	     "Write completion times as .hgrm percentiles, in us (of several flows, one file "
+	     "each)"),
+	FLAG("live", live, "Run in real time on worker cores over rings, instead of virtual time"),
+	FLAG("fast", fast, "Do not slow a virtual run down for the eye"),
+	FLAG("no-view", no_view, "Print plain lines instead of the live view"),
+	{.name = "view-time",
+	 .argument = "TIME",
+	 .help = "What a virtual run takes to watch on a terminal [5s]",
+	 .type = VL_OPTION_QUANTITY,
+	 .offset = offsetof(struct lab_options, view_time),
+	 .most = UINT64_C(3600000000000),
+	 .quantity = VL_QUANTITY_DURATION},
+};
+
+static int lab_main(const struct vl_command *command, int argc, char **argv);
+
+const struct vl_command vl_lab_command = {
+	.name = "lab",
+	.operands = "[SCENARIO]",
+	.most_operands = 1,
+	.summary = "try a fabric: endpoints, switches, links and flows in virtual time or live",
+	.description =
+		"Runs a scenario: RoCEv2 endpoints with full queue pairs, joined by emulated links "
+		"and "
+		"switches that mark ECN, pause and drop. SCENARIO is the name of a ready one "
+		"(--list) "
+		"or a YAML file (--keys says what it may contain); without it, incast-dcqcn runs. "
+		"Virtual time needs no privileges and no hardware, and the same seed gives the "
+		"same "
+		"bytes.",
+	.examples = "verbline lab\n"
+		    "verbline lab incast-pfc-only --json out.json\n"
+		    "verbline lab --set congestion_control.profile=paper --pcap out.pcap --pcap-at "
+		    "switch:receiver\n"
+		    "verbline lab --show victim-of-pfc > mine.yaml; verbline lab mine.yaml",
+	.options = options,
+	.option_count = sizeof(options) / sizeof(options[0]),
+	.takes_eal_options = true,
+	.run = lab_main,
+};
+
+static volatile int interrupted;
+
+static void interrupt(int signal_number)
+{
+	(void)signal_number;
+	interrupted = 1;
+}
+
+/* ---- The scenario -------------------------------------------------------------------------- */
+
+static const struct vl_ready_scenario *find_ready(const char *name)
+{
+	for (unsigned int i = 0; i < vl_ready_scenario_count; i++) {
+		if (!strcmp(vl_ready_scenarios[i].name, name))
+			return &vl_ready_scenarios[i];
+	}
+	return NULL;
+}
+
+static const char *nearest_ready(const char *name)
+{
+	const char *names[64];
+	unsigned int i;
+
+	for (i = 0; i < vl_ready_scenario_count && i < 63; i++)
+		names[i] = vl_ready_scenarios[i].name;
+	names[i] = NULL;
+	return vl_nearest(name, names);
+}
+
+static int list_ready(const struct vl_command *command)
+{
+	struct vl_problems problems = {0};
+	struct vl_scenario *scenario;
+
+	for (unsigned int i = 0; i < vl_ready_scenario_count; i++) {
+		scenario = vl_scenario_parse(vl_ready_scenarios[i].text,
+					     strlen(vl_ready_scenarios[i].text), NULL, &problems);
+		if (!scenario) {
+			vl_command_error(command, "the ready scenario %s cannot be read",
+					 vl_ready_scenarios[i].name);
+			return VL_EXIT_FAILED;
+		}
+		printf("%s%s\n", scenario->name, i ? "" : " (the default)");
+		vl_print_wrapped(stdout, scenario->teaches, 4, 0);
+		vl_scenario_free(scenario);
+	}
+	return VL_EXIT_OK;
+}
+
+static int show_ready(const struct vl_command *command, const char *name)
+{
+	const struct vl_ready_scenario *ready = find_ready(name);
+
+	if (!ready) {
+		vl_command_error(command, "no ready scenario is called '%.40s'; --list lists them",
+				 name);
+		return VL_EXIT_USAGE;
+	}
+	fputs(ready->text, stdout);
+	return VL_EXIT_OK;
+}
+
+static int print_keys(void)
+{
+	const struct vl_dcqcn_description *parameter;
+
+	printf("Keys of a scenario file. Values have units: 100Gb/s, 64KiB, 10us, 5%%. Defaults "
+	       "are "
+	       "in\nbrackets.\n\n");
+	vl_config_describe(&vl_scenario_schema, 0, stdout);
+	printf("\nDCQCN parameters (congestion_control.parameters): name, unit, defaults of nvidia "
+	       "and\npaper, meaning.\n\n");
+	for (unsigned int i = 0; (parameter = vl_dcqcn_describe(i)); i++) {
+		printf("  %-30s %-9s %7u %7u  %s\n", parameter->name, parameter->unit,
+		       parameter->nvidia, parameter->paper, parameter->meaning);
+	}
+	return VL_EXIT_OK;
+}
+
+/* --seed and --duration are overrides like any other; --set comes last and wins. */
+static bool collect_overrides(const struct lab_options *values, struct vl_texts *overrides,
+			      char seed[48], char duration[48])
+{
+	if (values->seed != UNSET) {
+		snprintf(seed, 48, "seed=%llu", (unsigned long long)values->seed);
+		overrides->values[overrides->count++] = seed;
+	}
+	if (values->duration != UNSET) {
+		snprintf(duration, 48, "duration=%lluns", (unsigned long long)values->duration);
+		overrides->values[overrides->count++] = duration;
+	}
+	for (unsigned int i = 0; i < values->sets.count; i++) {
+		if (overrides->count == VL_MAX_TEXTS)
+			return false;
+		overrides->values[overrides->count++] = values->sets.values[i];
+	}
+	return true;
+}
+
+static struct vl_scenario *load_scenario(const struct vl_command *command,
+					 const struct lab_options *values, const char *name)
+{
+	const struct vl_ready_scenario *ready =
+		find_ready(name ? name : vl_ready_scenarios[0].name);
+	struct vl_problems *problems = calloc(1, sizeof(*problems));
+	struct vl_texts overrides = {0};
+	struct vl_scenario *scenario = NULL;
+	char seed[48], duration[48], error[256];
+	const char *nearest;
+	char *text = NULL;
+	size_t length;
+
+	if (!problems || !collect_overrides(values, &overrides, seed, duration)) {
+		vl_command_error(command, problems ? "too many --set" : "out of memory");
+		free(problems);
+		return NULL;
+	}
+	if (ready) {
+		problems->file = ready->name;
+		scenario =
+			vl_scenario_parse(ready->text, strlen(ready->text), &overrides, problems);
+	} else {
+		problems->file = name;
+		text = vl_scenario_read_file(name, &length, error, sizeof(error));
+		nearest = strpbrk(name, "/.") ? NULL : nearest_ready(name);
+		if (text)
+			scenario = vl_scenario_parse(text, length, &overrides, problems);
+		else if (nearest)
+			vl_command_error(command, "%s; did you mean the ready scenario %s?", error,
+					 nearest);
+		else
+			vl_command_error(command, "%s; --list lists the ready scenarios", error);
+		free(text);
+	}
+	if (!scenario && problems->count)
+		vl_problems_print(problems, stderr);
+	free(problems);
+	return scenario;
+}
+
+/* ---- Outputs ------------------------------------------------------------------------------- */
+
+struct outputs {
+	struct vl_output json;
+	struct vl_output *histograms; /* by flow */
+	unsigned int histogram_count;
+	struct vl_capture_writer *capture;
+	unsigned int capture_node, capture_port;
+	FILE *people; /* where tables go: not into the standard output if a file goes there */
+};
+
+static void abandon_outputs(struct outputs *outputs)
+{
+	vl_output_abandon(&outputs->json);
+	for (unsigned int i = 0; i < outputs->histogram_count; i++)
+		vl_output_abandon(&outputs->histograms[i]);
+	free(outputs->histograms);
+	if (outputs->capture)
+		vl_capture_writer_abandon(outputs->capture);
+	*outputs = (struct outputs){0};
+}
+
+static int open_capture(struct outputs *outputs, const struct vl_scenario *scenario,
+			const char *path, const char *place, char *error, size_t error_size)
+{
+	char message[VL_CAPTURE_MESSAGE_SIZE];
+
+	outputs->capture_node = scenario->pairs[0].to;
+	if (place && vl_scenario_find_port(scenario, place, &outputs->capture_node,
+					   &outputs->capture_port, message, sizeof(message))) {
+		snprintf(error, error_size, "--pcap-at: %.400s", message);
+		return -EINVAL;
+	}
+	if (!path && place) {
+		snprintf(error, error_size, "--pcap-at says where, but --pcap FILE is missing");
+		return -EINVAL;
+	}
+	if (!path)
+		return 0;
+	outputs->capture = vl_capture_writer_open(path, vl_capture_format_of_path(path), message);
+	if (outputs->capture)
+		return 0;
+	snprintf(error, error_size, "%s", message);
+	return -EIO;
+}
+
+/* "out.hgrm" for one flow; "out.FLOW.hgrm" for each of several. */
+static int open_histograms(struct outputs *outputs, const struct vl_scenario *scenario,
+			   const char *path, char *error, size_t error_size)
+{
+	const struct vl_scenario_flow *flows = scenario->flows.elements;
+	const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
+	char name[4096];
+	int status = 0, stem;
+
+	if (!dot || (slash && dot < slash))
+		dot = path + strlen(path);
+	stem = (int)(dot - path);
+	outputs->histograms = calloc(scenario->flows.count, sizeof(*outputs->histograms));
+	if (!outputs->histograms) {
+		snprintf(error, error_size, "out of memory");
+		return -ENOMEM;
+	}
+	for (unsigned int i = 0; !status && i < scenario->flows.count; i++) {
+		if (scenario->flows.count == 1)
+			snprintf(name, sizeof(name), "%s", path);
+		else
+			snprintf(name, sizeof(name), "%.*s.%s%s", stem, path, flows[i].name, dot);
+		status = vl_output_open(&outputs->histograms[i], name, error, error_size);
+		outputs->histogram_count += !status;
+	}
+	return status;
+}
+
+/* The command line's come before the scenario's. */
+static int open_outputs(struct outputs *outputs, const struct lab_options *values,
+			const struct vl_scenario *scenario, char *error, size_t error_size)
+{
+	const struct vl_scenario_outputs *named = &scenario->outputs;
+	const char *json = values->json ? values->json : named->json;
+	const char *pcap = values->pcap ? values->pcap : named->pcap;
+	const char *pcap_at = values->pcap_at ? values->pcap_at : named->pcap_at;
+	const char *histogram = values->histogram ? values->histogram : named->histogram;
+	int status = 0;
+
+	*outputs = (struct outputs){.people = stdout};
+	if ((json && !strcmp(json, "-")) || (pcap && !strcmp(pcap, "-")) ||
+	    (histogram && !strcmp(histogram, "-")))
+		outputs->people = stderr;
+	status = open_capture(outputs, scenario, pcap, pcap_at, error, error_size);
+	if (!status && json)
+		status = vl_output_open(&outputs->json, json, error, error_size);
+	if (!status && histogram)
+		status = open_histograms(outputs, scenario, histogram, error, error_size);
+	if (status)
+		abandon_outputs(outputs);
+	return status;
+}
+
+static int commit_outputs(struct outputs *outputs, const struct vl_results *results, char *error,
+			  size_t error_size)
+{
+	char message[VL_CAPTURE_MESSAGE_SIZE];
+	int status = 0;
+
+	for (unsigned int i = 0; !status && i < outputs->histogram_count; i++) {
+		vl_histogram_write(&results->flow_times[i], 1000, outputs->histograms[i].file);
+		status = vl_output_commit(&outputs->histograms[i], error, error_size);
+	}
+	if (!status && outputs->json.file) {
+		vl_report_json(results, outputs->json.file);
+		status = vl_output_commit(&outputs->json, error, error_size);
+	}
+	if (!status && outputs->capture) {
+		status = vl_capture_writer_close(outputs->capture, message);
+		outputs->capture = NULL;
+		if (status)
+			snprintf(error, error_size, "%s", message);
+	}
+	return status;
+}
+
+/* ---- The run ------------------------------------------------------------------------------- */
+
+static struct vl_view *open_view(const struct lab_options *values, FILE *out,
+				 const struct vl_results *results)
+{
+	struct vl_view_config config = {.out = out, .style = VL_VIEW_LINES};
+	const char *terminal = getenv("TERM");
+	struct winsize size = {0};
+
+	if (!values->no_view && isatty(fileno(out)) && terminal && strcmp(terminal, "dumb") &&
+	    (ioctl(fileno(out), TIOCGWINSZ, &size) || !size.ws_col || size.ws_col >= MIN_COLUMNS)) {
+		config.style = VL_VIEW_SCREEN;
+		config.columns = size.ws_col;
+		config.rows = size.ws_row;
+		if (!values->fast && !values->live)
+			config.watch_time = values->view_time;
+	}
+	return vl_view_create(&config, results);
+}
+
+static int run_scenario(const struct vl_command *command, const struct lab_options *values,
+			const struct vl_operands *operands, const struct vl_scenario *scenario,
+			struct outputs *outputs)
+{
+	const struct sigaction on_interrupt = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND};
+	struct vl_results results;
+	char error[512] = "out of memory";
+	struct vl_lab_run run = {.scenario = scenario,
+				 .results = &results,
+				 .capture = outputs->capture,
+				 .capture_node = outputs->capture_node,
+				 .capture_port = outputs->capture_port,
+				 .interrupted = &interrupted,
+				 .eal_arguments = operands->eal,
+				 .eal_argument_count = operands->eal_count};
+	int status = -ENOMEM;
+
+	if (!vl_results_init(&results, scenario)) {
+		vl_command_error(command, "%s", error);
+		return VL_EXIT_FAILED;
+	}
+	results.is_live = values->live;
+	fprintf(outputs->people, "%s: %s\n\n", scenario->name,
+		scenario->teaches ? scenario->teaches : "");
+	run.view = open_view(values, outputs->people, &results);
+	sigaction(SIGINT, &on_interrupt, NULL);
+	if (run.view)
+		status = values->live ? vl_lab_run_live(&run, error, sizeof(error))
+				      : vl_lab_run_virtual(&run, error, sizeof(error));
+	vl_view_destroy(run.view);
+	if (status == -EINTR) {
+		vl_command_error(command, "interrupted; no files are written");
+	} else if (status) {
+		vl_command_error(command, "%s", error);
+	} else {
+		fputc('\n', outputs->people);
+		vl_report_tables(&results, outputs->people);
+		fputc('\n', outputs->people);
+		vl_report_verdict(&results, outputs->people);
+		status = commit_outputs(outputs, &results, error, sizeof(error));
+		if (status)
+			vl_command_error(command, "%s", error);
+		else if (!vl_results_are_good(&results))
+			status = -EIO;
+	}
+	vl_results_release(&results);
+	return status ? VL_EXIT_FAILED : VL_EXIT_OK;
+}
+
+static int lab_main(const struct vl_command *command, int argc, char **argv)
+{
+	struct lab_options values = {
+		.seed = UNSET, .duration = UNSET, .view_time = DEFAULT_WATCH_TIME};
+	struct vl_operands operands;
+	struct vl_scenario *scenario;
+	struct outputs outputs;
+	char error[VL_CAPTURE_MESSAGE_SIZE];
+	int status = vl_command_start(command, argc, argv, &values, &operands);
+
+	if (status >= 0)
+		return status;
+	if (values.list)
+		return list_ready(command);
+	if (values.show)
+		return show_ready(command, values.show);
+	if (values.keys)
+		return print_keys();
+	if (operands.eal && !values.live) {
+		vl_command_error(command, "options after -- are for EAL, which only --live starts");
+		return VL_EXIT_USAGE;
+	}
+	if (values.live && values.pcap) {
+		vl_command_error(command, "--pcap captures in virtual time only; leave out --live");
+		return VL_EXIT_USAGE;
+	}
+	scenario = load_scenario(command, &values, operands.count ? operands.values[0] : NULL);
+	if (!scenario)
+		return VL_EXIT_USAGE;
+	status = open_outputs(&outputs, &values, scenario, error, sizeof(error));
+	if (status) {
+		vl_command_error(command, "%s", error);
+		vl_scenario_free(scenario);
+		return status == -EINVAL ? VL_EXIT_USAGE : VL_EXIT_FAILED;
+	}
+	status = run_scenario(command, &values, &operands, scenario, &outputs);
+	abandon_outputs(&outputs);
+	vl_scenario_free(scenario);
+	return status;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "apps/lab_fabric.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Beyond so many pairs a histogram for each would take too much memory. */
+#define MAX_PAIR_HISTOGRAMS 1024u
+/* Assured forwarding code points, whose upper three bits a switch takes for the priority. */
+#define DSCP_OF_PRIORITY(priority) ((uint8_t)((priority)*8 + 2))
+#define RNR_RETRY_FOREVER          7
+
+struct vl_lab_fabric *vl_lab_fabric_create(const struct vl_scenario *scenario)
+{
+	struct vl_lab_fabric *fabric = calloc(1, sizeof(*fabric));
+
+	if (!fabric)
+		return NULL;
+	fabric->scenario = scenario;
+	fabric->histogram_count = scenario->pair_count <= MAX_PAIR_HISTOGRAMS
+					  ? scenario->pair_count
+					  : scenario->flows.count;
+	fabric->nodes = calloc(scenario->node_count, sizeof(*fabric->nodes));
+	fabric->flows = calloc(scenario->pair_count, sizeof(struct vl_flow *));
+	fabric->completion_times =
+		calloc(fabric->histogram_count, sizeof(*fabric->completion_times));
+	if (fabric->nodes && fabric->flows && fabric->completion_times)
+		return fabric;
+	vl_lab_fabric_destroy(fabric);
+	return NULL;
+}
+
+void vl_lab_fabric_destroy(struct vl_lab_fabric *fabric)
+{
+	if (!fabric)
+		return;
+	for (unsigned int i = 0; fabric->nodes && i < fabric->scenario->node_count; i++) {
+		if (fabric->nodes[i].traffic)
+			vl_traffic_destroy(fabric->nodes[i].traffic);
+	}
+	free(fabric->completion_times);
+	free(fabric->flows);
+	free(fabric->nodes);
+	free(fabric);
+}
+
+/* Node n is 10.a.b.c with a.b.c = n + 1, and its MAC address is made of that. */
+static void make_gid(unsigned int node, union ibv_gid *gid)
+{
+	const uint8_t mapped[16] = {0,
+				    0,
+				    0,
+				    0,
+				    0,
+				    0,
+				    0,
+				    0,
+				    0,
+				    0,
+				    0xff,
+				    0xff,
+				    10,
+				    (uint8_t)((node + 1) >> 16),
+				    (uint8_t)((node + 1) >> 8),
+				    (uint8_t)(node + 1)};
+
+	memcpy(gid->raw, mapped, sizeof(mapped));
+}
+
+static int resolve(void *context, const union ibv_gid *destination, uint8_t mac[6])
+{
+	(void)context;
+	mac[0] = 0x02;
+	mac[1] = 0x00;
+	memcpy(mac + 2, destination->raw + 12, 4);
+	return 0;
+}
+
+void vl_lab_endpoint_config(const struct vl_scenario *scenario, unsigned int node,
+			    struct vl_endpoint_config *config)
+{
+	struct vl_device_config *device = &config->device;
+
+	*config = (struct vl_endpoint_config){
+		.name = scenario->nodes[node].name,
+		.rate = scenario->nodes[node].rate,
+	};
+	device->seed = scenario->seed + node;
+	device->gid_count = 1;
+	device->gids[0].encapsulation = VL_ENCAPSULATION_ROCEV2_IPV4;
+	make_gid(node, &device->gids[0].gid);
+	resolve(NULL, &device->gids[0].gid, device->mac);
+	device->events.resolve = resolve;
+	device->link_rate = config->rate;
+	device->max_qp = VL_SCENARIO_MAX_QPS + 1;
+	device->cc = &scenario->cc.resolved;
+}
+
+void vl_lab_link_config(const struct vl_scenario *scenario, const struct vl_scenario_cable *cable,
+			bool backward, struct vl_link_config *config)
+{
+	const struct vl_scenario_links *links = cable->links;
+	uint64_t number = (uint64_t)(cable - scenario->cables) * 2 + backward;
+
+	*config = (struct vl_link_config){
+		.rate = links->rate,
+		.propagation = links->delay,
+		.seed = scenario->seed * UINT64_C(0x9e3779b97f4a7c15) + number,
+		.impairments = {.loss = links->loss,
+				.duplicate = links->duplicate,
+				.reorder = links->reorder,
+				.corrupt = links->corrupt,
+				.mark = links->mark,
+				.jitter = links->jitter},
+	};
+}
+
+static int create_traffic(struct vl_lab_fabric *fabric, char *error, size_t error_size)
+{
+	const struct vl_scenario *scenario = fabric->scenario;
+	struct vl_traffic_config config;
+	unsigned int largest;
+	int status = 0;
+
+	for (unsigned int node = 0; node < scenario->endpoint_count; node++) {
+		largest = 0;
+		for (unsigned int i = 0; i < scenario->pair_count; i++) {
+			const struct vl_scenario_pair *pair = &scenario->pairs[i];
+
+			if ((pair->from == node || pair->to == node) && pair->flow->size > largest)
+				largest = (unsigned int)pair->flow->size;
+		}
+		if (!largest)
+			continue;
+		config = (struct vl_traffic_config){.largest_message = largest};
+		fabric->nodes[node].traffic =
+			vl_traffic_create(fabric->nodes[node].endpoint, &config, &status);
+		if (fabric->nodes[node].traffic)
+			continue;
+		snprintf(error, error_size, "endpoint %s: no memory for messages of %u B: %s",
+			 scenario->nodes[node].name, largest, strerror(-status));
+		return status;
+	}
+	return 0;
+}
+
+static void flow_config(const struct vl_lab_fabric *fabric, unsigned int number,
+			struct vl_flow_config *config)
+{
+	static const enum ibv_qp_type types[] = {
+		[VL_SCENARIO_RC] = IBV_QPT_RC,
+		[VL_SCENARIO_UC] = IBV_QPT_UC,
+		[VL_SCENARIO_UD] = IBV_QPT_UD,
+	};
+	const struct vl_scenario *scenario = fabric->scenario;
+	const struct vl_scenario_flow *flow = scenario->pairs[number].flow;
+
+	*config = (struct vl_flow_config){
+		.transport = types[flow->transport],
+		.verb = (enum vl_flow_verb)flow->verb,
+		.size = (uint32_t)flow->size,
+		.messages = flow->messages,
+		.start = flow->start,
+		.stop = flow->duration ? flow->start + flow->duration : 0,
+		.qps = (uint32_t)flow->qps,
+		.depth = (uint32_t)flow->depth,
+		.rate = flow->rate,
+		.path_mtu = (enum ibv_mtu)(IBV_MTU_256 + scenario->path_mtu),
+		.priority = (uint8_t)flow->priority,
+		.dscp = DSCP_OF_PRIORITY(flow->priority),
+		.timeout = (uint8_t)flow->timeout,
+		.retry_count = (uint8_t)flow->retries,
+		.rnr_retry = RNR_RETRY_FOREVER,
+		.seed = scenario->seed * UINT64_C(0xd1342543de82ef95) + number,
+		.cc = flow->has_cc ? &flow->cc.resolved : &scenario->cc.resolved,
+		.completion_times = vl_lab_completion_times(fabric, number),
+		.measure_from = scenario->warm_up,
+	};
+}
+
+int vl_lab_connect_flows(struct vl_lab_fabric *fabric, uint64_t now, char *error, size_t error_size)
+{
+	const struct vl_scenario *scenario = fabric->scenario;
+	const struct vl_scenario_pair *pair;
+	struct vl_flow_config config;
+	int status = create_traffic(fabric, error, error_size);
+
+	for (unsigned int i = 0; !status && i < scenario->pair_count; i++) {
+		pair = &scenario->pairs[i];
+		flow_config(fabric, i, &config);
+		fabric->flows[i] =
+			vl_flow_create(fabric->nodes[pair->from].traffic,
+				       fabric->nodes[pair->to].traffic, &config, now, &status);
+		if (fabric->flows[i])
+			continue;
+		snprintf(error, error_size, "flow %s from %s to %s: %s", pair->flow->name,
+			 scenario->nodes[pair->from].name, scenario->nodes[pair->to].name,
+			 vl_flow_config_error(&config) ? vl_flow_config_error(&config)
+						       : strerror(-status));
+	}
+	return status;
+}
+
+bool vl_lab_is_finished(const struct vl_lab_fabric *fabric)
+{
+	for (unsigned int i = 0; i < fabric->scenario->endpoint_count; i++) {
+		if (fabric->nodes[i].traffic && !vl_traffic_is_finished(fabric->nodes[i].traffic))
+			return false;
+	}
+	return true;
+}
+
+struct vl_histogram *vl_lab_completion_times(const struct vl_lab_fabric *fabric, unsigned int pair)
+{
+	const struct vl_scenario *scenario = fabric->scenario;
+	const struct vl_scenario_flow *flows = scenario->flows.elements;
+
+	if (fabric->histogram_count == scenario->pair_count)
+		return &fabric->completion_times[pair];
+	return &fabric->completion_times[scenario->pairs[pair].flow - flows];
+}

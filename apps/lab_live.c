@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/*
+ * The scenario in real time, on two workers: who sends data on one, switches and who receives on
+ * the other, so that both copy and check about as much.
+ */
+
+#include "apps/lab_fabric.h"
+#include "apps/lab_measure.h"
+#include "apps/lab_run.h"
+#include "dataplane/runtime/eal.h"
+#include "dataplane/runtime/live_network.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define WORKERS         2u
+#define SENDING_WORKER  0u
+#define SWITCHED_WORKER 1u
+/* The control thread looks at the clock this often at least, ns. */
+#define SLEEP UINT64_C(1000000)
+
+struct lab {
+	const struct vl_lab_run *run;
+	struct vl_live_network *network;
+	struct vl_live_node **nodes;
+	struct vl_lab_fabric *fabric;
+	struct vl_lab_meter *meter;
+	struct vl_error error;
+};
+
+/* A reading on one worker. */
+struct visit {
+	struct lab *lab;
+	unsigned int worker;
+	bool finished; /* every flow that starts there */
+};
+
+static struct vl_fabric_link *find_link(const struct vl_lab_fabric *fabric, unsigned int node,
+					unsigned int port)
+{
+	const struct lab *lab = fabric->network;
+
+	return vl_live_network_link(lab->nodes[node], port);
+}
+
+static unsigned int choose_worker(const struct vl_scenario *scenario, unsigned int node)
+{
+	if (scenario->nodes[node].sw)
+		return SWITCHED_WORKER;
+	for (unsigned int i = 0; i < scenario->pair_count; i++) {
+		if (vl_lab_sink(&scenario->pairs[i]) == node)
+			return SWITCHED_WORKER;
+	}
+	return SENDING_WORKER;
+}
+
+static int add_nodes(struct lab *lab)
+{
+	const struct vl_scenario *scenario = lab->run->scenario;
+	struct vl_endpoint_config endpoint;
+	struct vl_switch_config sw;
+	unsigned int worker;
+
+	for (unsigned int i = 0; i < scenario->node_count; i++) {
+		worker = choose_worker(scenario, i);
+		lab->fabric->nodes[i].worker = worker;
+		if (scenario->nodes[i].sw) {
+			vl_scenario_switch_config(scenario, scenario->nodes[i].sw, &sw);
+			lab->nodes[i] = vl_live_network_add_switch(
+				lab->network, worker, scenario->nodes[i].name, &sw, &lab->error);
+		} else {
+			vl_lab_endpoint_config(scenario, i, &endpoint);
+			lab->nodes[i] = vl_live_network_add_endpoint(lab->network, worker,
+								     &endpoint, &lab->error);
+		}
+		if (!lab->nodes[i])
+			return -EINVAL;
+		lab->fabric->nodes[i].endpoint = vl_live_node_endpoint(lab->nodes[i]);
+		lab->fabric->nodes[i].sw = vl_live_node_switch(lab->nodes[i]);
+	}
+	return 0;
+}
+
+static int add_cables(struct lab *lab)
+{
+	const struct vl_scenario *scenario = lab->run->scenario;
+	const struct vl_scenario_cable *cable;
+	struct vl_link_config forward, backward;
+	int status;
+
+	for (unsigned int i = 0; i < scenario->cable_count; i++) {
+		cable = &scenario->cables[i];
+		vl_lab_link_config(scenario, cable, false, &forward);
+		vl_lab_link_config(scenario, cable, true, &backward);
+		status = vl_live_network_connect(lab->network, lab->nodes[cable->a], cable->port_a,
+						 lab->nodes[cable->b], cable->port_b, &forward,
+						 &backward, &lab->error);
+		if (status)
+			return status;
+	}
+	return vl_live_network_route(lab->network, &lab->error);
+}
+
+static int start_eal(struct lab *lab, const struct vl_live_network_config *network)
+{
+	const struct vl_eal_config config = {
+		.worker_count = WORKERS,
+		.memory_mb = vl_live_network_megabytes(network),
+		.argument_count = (int)lab->run->eal_argument_count,
+		.arguments = lab->run->eal_arguments,
+	};
+	int status = vl_eal_start(&config, &lab->error);
+
+	if (!status && *vl_eal_notice())
+		fprintf(stderr, "verbline lab: %s\n", vl_eal_notice());
+	return status;
+}
+
+static int build(struct lab *lab)
+{
+	const struct vl_live_network_config config = {.worker_count = WORKERS};
+	const struct vl_scenario *scenario = lab->run->scenario;
+	int status = start_eal(lab, &config);
+
+	if (status)
+		return status;
+	lab->network = vl_live_network_create(&config, &lab->error);
+	if (!lab->network)
+		return -ENOMEM;
+	lab->nodes = calloc(scenario->node_count, sizeof(struct vl_live_node *));
+	lab->fabric = vl_lab_fabric_create(scenario);
+	if (!lab->nodes || !lab->fabric)
+		return vl_error_set(&lab->error, -ENOMEM, "out of memory");
+	lab->fabric->network = lab;
+	lab->fabric->link = find_link;
+	status = add_nodes(lab);
+	if (!status)
+		status = add_cables(lab);
+	if (!status)
+		status = vl_lab_connect_flows(lab->fabric, 0, lab->error.text,
+					      sizeof(lab->error.text));
+	if (status)
+		return status;
+	lab->meter = vl_lab_meter_create(lab->fabric, lab->run->results);
+	return lab->meter ? 0 : vl_error_set(&lab->error, -ENOMEM, "out of memory");
+}
+
+static void visit_worker(void *context, uint64_t now)
+{
+	struct visit *visit = context;
+	const struct vl_lab_fabric *fabric = visit->lab->fabric;
+
+	vl_lab_meter_read(visit->lab->meter, visit->worker, now);
+	visit->finished = true;
+	for (unsigned int i = 0; i < fabric->scenario->endpoint_count; i++) {
+		if (fabric->nodes[i].worker == visit->worker && fabric->nodes[i].traffic &&
+		    !vl_traffic_is_finished(fabric->nodes[i].traffic))
+			visit->finished = false;
+	}
+}
+
+static int take_sample(struct lab *lab, bool *finished)
+{
+	struct visit visit = {.lab = lab};
+	int status;
+
+	*finished = true;
+	vl_lab_meter_begin(lab->meter, vl_live_network_now(lab->network));
+	for (visit.worker = 0; visit.worker < WORKERS; visit.worker++) {
+		status = vl_live_network_call(lab->network, visit.worker, visit_worker, &visit);
+		if (status)
+			return vl_error_set(&lab->error, status,
+					    "worker %u did not answer: %s; is its CPU taken?",
+					    visit.worker, strerror(-status));
+		*finished = *finished && visit.finished;
+	}
+	vl_lab_meter_sample(lab->meter);
+	vl_histogram_record(vl_lab_meter_queue_lengths(lab->meter),
+			    vl_lab_meter_queue_read(lab->meter));
+	if (lab->run->view)
+		vl_view_update(lab->run->view);
+	return 0;
+}
+
+static void sleep_until(const struct lab *lab, uint64_t time)
+{
+	const struct timespec step = {0, (long)SLEEP};
+
+	while (vl_live_network_now(lab->network) < time && !*lab->run->interrupted)
+		nanosleep(&step, NULL);
+}
+
+static int run_to_end(struct lab *lab)
+{
+	const struct vl_scenario *scenario = lab->run->scenario;
+	/* A sample takes a round of each worker: no oftener than each millisecond. */
+	uint64_t interval = scenario->sample_interval < SLEEP ? SLEEP : scenario->sample_interval;
+	uint64_t now = 0, next;
+	bool in_window = scenario->warm_up == 0, finished = false;
+	int status = vl_live_network_start(lab->network, &lab->error);
+
+	while (!status && now < scenario->duration && !finished) {
+		next = (now / interval + 1) * interval;
+		if (!in_window && next > scenario->warm_up)
+			next = scenario->warm_up;
+		if (next > scenario->duration)
+			next = scenario->duration;
+		sleep_until(lab, next);
+		if (*lab->run->interrupted)
+			return -EINTR;
+		status = take_sample(lab, &finished);
+		now = vl_live_network_now(lab->network);
+		if (!in_window && now >= scenario->warm_up) {
+			vl_lab_meter_mark_window(lab->meter);
+			in_window = true;
+		}
+	}
+	return status;
+}
+
+static void read_overruns(const struct lab *lab)
+{
+	struct vl_live_counters counters;
+
+	for (unsigned int worker = 0; worker < WORKERS; worker++) {
+		counters = vl_live_network_counters(lab->network, worker);
+		lab->run->results->live_overruns += counters.overruns;
+		lab->run->results->live_exhausted += counters.mempool_exhausted;
+	}
+}
+
+int vl_lab_run_live(const struct vl_lab_run *run, char *error, size_t error_size)
+{
+	struct lab lab = {.run = run};
+	int status = build(&lab);
+
+	if (!status) {
+		status = run_to_end(&lab);
+		vl_live_network_stop(lab.network);
+		read_overruns(&lab);
+		vl_lab_meter_finish(lab.meter);
+	}
+	if (status)
+		snprintf(error, error_size, "%s", lab.error.text);
+	vl_lab_meter_destroy(lab.meter);
+	vl_lab_fabric_destroy(lab.fabric);
+	vl_live_network_destroy(lab.network);
+	free(lab.nodes);
+	if (vl_eal_is_running())
+		vl_eal_stop();
+	return status;
+}

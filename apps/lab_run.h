@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* Running a scenario, on either clock. */
+#ifndef VERBLINE_APPS_LAB_RUN_H
+#define VERBLINE_APPS_LAB_RUN_H
+
+#include <stddef.h>
+
+#include "apps/report/results.h"
+#include "apps/view/view.h"
+#include "dataplane/capture/writer.h"
+
+struct vl_lab_run {
+	const struct vl_scenario *scenario;
+	struct vl_results *results; /* initialized; filled in */
+	struct vl_view *view;       /* NULL: none */
+	/* Both directions at a node's port. NULL: none. */
+	struct vl_capture_writer *capture;
+	unsigned int capture_node, capture_port;
+	/* The user wants to leave: checked now and then. */
+	const volatile int *interrupted;
+	/* Live: for EAL. */
+	char **eal_arguments;
+	unsigned int eal_argument_count;
+};
+
+/* 0, -EINTR, or another negative errno value with a message. */
+int vl_lab_run_virtual(const struct vl_lab_run *run, char *error, size_t error_size);
+int vl_lab_run_live(const struct vl_lab_run *run, char *error, size_t error_size);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "apps/lab_fabric.h"
+#include "apps/lab_measure.h"
+#include "apps/lab_run.h"
+#include "dataplane/network.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The bottleneck's queue is looked at this often for its percentiles, and no oftener than keeps
+ * the number of looks below MAX_LOOKS. */
+#define LOOK_INTERVAL UINT64_C(1000)
+#define MAX_LOOKS     UINT64_C(1000000)
+
+struct lab {
+	const struct vl_lab_run *run;
+	struct vl_network *network;
+	struct vl_node **nodes;
+	struct vl_lab_fabric *fabric;
+	struct vl_lab_meter *meter;
+	struct vl_event look;
+	uint64_t look_interval;
+	int capture_error;
+};
+
+static struct vl_fabric_link *find_link(const struct vl_lab_fabric *fabric, unsigned int node,
+					unsigned int port)
+{
+	const struct lab *lab = fabric->network;
+
+	return vl_network_link(lab->nodes[node], port);
+}
+
+static int refuse(const struct lab *lab, int status, char *error, size_t error_size)
+{
+	snprintf(error, error_size, "%s", vl_network_error(lab->network));
+	return status ? status : -EINVAL;
+}
+
+static int add_nodes(struct lab *lab, char *error, size_t error_size)
+{
+	const struct vl_scenario *scenario = lab->run->scenario;
+	struct vl_endpoint_config endpoint;
+	struct vl_switch_config sw;
+
+	for (unsigned int i = 0; i < scenario->node_count; i++) {
+		if (scenario->nodes[i].sw) {
+			vl_scenario_switch_config(scenario, scenario->nodes[i].sw, &sw);
+			lab->nodes[i] =
+				vl_network_add_switch(lab->network, scenario->nodes[i].name, &sw);
+		} else {
+			vl_lab_endpoint_config(scenario, i, &endpoint);
+			lab->nodes[i] = vl_network_add_endpoint(lab->network, &endpoint);
+		}
+		if (!lab->nodes[i])
+			return refuse(lab, 0, error, error_size);
+		lab->fabric->nodes[i].endpoint = vl_node_endpoint(lab->nodes[i]);
+		lab->fabric->nodes[i].sw = vl_node_switch(lab->nodes[i]);
+	}
+	return 0;
+}
+
+static int add_cables(struct lab *lab, char *error, size_t error_size)
+{
+	const struct vl_scenario *scenario = lab->run->scenario;
+	const struct vl_scenario_cable *cable;
+	struct vl_link_config forward, backward;
+	int status;
+
+	for (unsigned int i = 0; i < scenario->cable_count; i++) {
+		cable = &scenario->cables[i];
+		vl_lab_link_config(scenario, cable, false, &forward);
+		vl_lab_link_config(scenario, cable, true, &backward);
+		status = vl_network_connect(lab->network, lab->nodes[cable->a], cable->port_a,
+					    lab->nodes[cable->b], cable->port_b, &forward,
+					    &backward);
+		if (status)
+			return refuse(lab, status, error, error_size);
+	}
+	status = vl_network_route(lab->network);
+	return status ? refuse(lab, status, error, error_size) : 0;
+}
+
+static void capture_frame(void *context, const struct vl_node *node, uint32_t port,
+			  enum vl_direction direction, const struct vl_frame *frame, uint64_t now)
+{
+	struct lab *lab = context;
+	const struct vl_capture_record record = {
+		.time = now, .frame = frame->data, .length = frame->length};
+	int status;
+
+	(void)node;
+	(void)port;
+	(void)direction;
+	status = vl_capture_writer_write(lab->run->capture, &record);
+	if (!status)
+		return;
+	lab->capture_error = status;
+	vl_executor_stop(vl_network_executor(lab->network));
+}
+
+static int add_capture(struct lab *lab, char *error, size_t error_size)
+{
+	const struct vl_lab_run *run = lab->run;
+	const struct vl_tap tap = {capture_frame, lab};
+	int status;
+
+	if (!run->capture)
+		return 0;
+	status = vl_capture_writer_add_interface(run->capture, VL_LINK_ETHERNET,
+						 run->scenario->nodes[run->capture_node].name);
+	if (status < 0) {
+		snprintf(error, error_size, "%s", vl_capture_writer_message(run->capture));
+		return status;
+	}
+	status = vl_network_tap(lab->network, lab->nodes[run->capture_node], run->capture_port,
+				&tap);
+	return status ? refuse(lab, status, error, error_size) : 0;
+}
+
+static void look_at_queue(struct vl_event *event, uint64_t now)
+{
+	struct lab *lab = (struct lab *)((char *)event - offsetof(struct lab, look));
+
+	vl_histogram_record(vl_lab_meter_queue_lengths(lab->meter), vl_lab_meter_queue(lab->meter));
+	vl_executor_schedule(vl_network_executor(lab->network), event, now + lab->look_interval);
+}
+
+static int start_looking(struct lab *lab)
+{
+	struct vl_executor *executor = vl_network_executor(lab->network);
+	uint64_t window = lab->run->scenario->duration - lab->run->scenario->warm_up;
+	int status = vl_executor_reserve(executor, 1);
+
+	if (status)
+		return status;
+	lab->look_interval = LOOK_INTERVAL;
+	if (window / MAX_LOOKS > lab->look_interval)
+		lab->look_interval = window / MAX_LOOKS;
+	vl_event_init(&lab->look, look_at_queue);
+	vl_executor_schedule(executor, &lab->look, lab->look_interval);
+	return 0;
+}
+
+static int build(struct lab *lab, char *error, size_t error_size)
+{
+	const struct vl_scenario *scenario = lab->run->scenario;
+	int status;
+
+	lab->network = vl_network_create(NULL);
+	lab->nodes = calloc(scenario->node_count, sizeof(struct vl_node *));
+	lab->fabric = vl_lab_fabric_create(scenario);
+	if (!lab->network || !lab->nodes || !lab->fabric) {
+		snprintf(error, error_size, "out of memory");
+		return -ENOMEM;
+	}
+	lab->fabric->network = lab;
+	lab->fabric->link = find_link;
+	status = add_nodes(lab, error, error_size);
+	if (!status)
+		status = add_cables(lab, error, error_size);
+	if (!status)
+		status = vl_lab_connect_flows(lab->fabric, 0, error, error_size);
+	if (!status)
+		status = add_capture(lab, error, error_size);
+	if (status)
+		return status;
+	lab->meter = vl_lab_meter_create(lab->fabric, lab->run->results);
+	if (!lab->meter || start_looking(lab)) {
+		snprintf(error, error_size, "out of memory");
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void take_sample(struct lab *lab, uint64_t now)
+{
+	vl_lab_meter_begin(lab->meter, now);
+	vl_lab_meter_read(lab->meter, 0, now);
+	vl_lab_meter_sample(lab->meter);
+	if (lab->run->view)
+		vl_view_update(lab->run->view);
+}
+
+static int run_to_end(struct lab *lab)
+{
+	const struct vl_scenario *scenario = lab->run->scenario;
+	bool in_window = scenario->warm_up == 0;
+	uint64_t now = 0, next;
+
+	while (now < scenario->duration && !vl_lab_is_finished(lab->fabric)) {
+		next = (now / scenario->sample_interval + 1) * scenario->sample_interval;
+		if (!in_window && next > scenario->warm_up)
+			next = scenario->warm_up;
+		if (next > scenario->duration)
+			next = scenario->duration;
+		if (!vl_network_run_until(lab->network, next))
+			return lab->capture_error ? lab->capture_error : -EINTR;
+		now = next;
+		take_sample(lab, now);
+		if (!in_window && now == scenario->warm_up) {
+			vl_lab_meter_mark_window(lab->meter);
+			in_window = true;
+		}
+		if (*lab->run->interrupted)
+			return -EINTR;
+	}
+	return 0;
+}
+
+int vl_lab_run_virtual(const struct vl_lab_run *run, char *error, size_t error_size)
+{
+	struct lab lab = {.run = run};
+	int status = build(&lab, error, error_size);
+
+	if (!status) {
+		status = run_to_end(&lab);
+		if (lab.capture_error)
+			snprintf(error, error_size, "%s", vl_capture_writer_message(run->capture));
+		run->results->events = vl_executor_event_count(vl_network_executor(lab.network));
+		vl_lab_meter_finish(lab.meter);
+	}
+	vl_lab_meter_destroy(lab.meter);
+	vl_lab_fabric_destroy(lab.fabric);
+	if (lab.network)
+		vl_network_destroy(lab.network);
+	free(lab.nodes);
+	return status;
+}

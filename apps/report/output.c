@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "apps/report/output.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int fail(const struct vl_output *output, int status, char *error, size_t error_size)
+{
+	snprintf(error, error_size, "%s: cannot be written: %s", output->path, strerror(-status));
+	return status;
+}
+
+static bool is_special(const char *path)
+{
+	struct stat status;
+
+	return !stat(path, &status) && !S_ISREG(status.st_mode);
+}
+
+int vl_output_open(struct vl_output *output, const char *path, char *error, size_t error_size)
+{
+	size_t size = strlen(path) + sizeof(".partial");
+	bool is_stdout = !strcmp(path, "-");
+	int status = 0;
+
+	*output = (struct vl_output){.path = strdup(path)};
+	if (output->path && !is_stdout && !is_special(path))
+		output->partial = malloc(size);
+	if (!output->path || (!output->partial && !is_stdout && !is_special(path))) {
+		snprintf(error, error_size, "out of memory");
+		vl_output_abandon(output);
+		return -ENOMEM;
+	}
+	if (output->partial)
+		snprintf(output->partial, size, "%s.partial", path);
+	output->file = is_stdout ? fdopen(dup(STDOUT_FILENO), "w")
+				 : fopen(output->partial ? output->partial : path, "w");
+	if (output->file)
+		return 0;
+	status = fail(output, -errno, error, error_size);
+	vl_output_abandon(output);
+	return status;
+}
+
+int vl_output_commit(struct vl_output *output, char *error, size_t error_size)
+{
+	bool failed = ferror(output->file);
+	int status = 0;
+
+	errno = 0;
+	if (fclose(output->file) || failed)
+		status = errno ? -errno : -EIO;
+	output->file = NULL;
+	if (!status && output->partial && rename(output->partial, output->path))
+		status = -errno;
+	if (status)
+		fail(output, status, error, error_size);
+	else if (output->partial)
+		output->partial[0] = '\0';
+	vl_output_abandon(output);
+	return status;
+}
+
+void vl_output_abandon(struct vl_output *output)
+{
+	if (output->file)
+		fclose(output->file);
+	if (output->partial && output->partial[0])
+		unlink(output->partial);
+	free(output->partial);
+	free(output->path);
+	*output = (struct vl_output){0};
+}

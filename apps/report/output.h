@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/*
+ * A text file that appears under its name only when it is whole: until vl_output_commit it is
+ * PATH.partial. It is opened before a run, so that a place that cannot be written is known before
+ * the work is done. "-" is the standard output; what exists and is no regular file (a pipe,
+ * /dev/null) is written directly.
+ */
+#ifndef VERBLINE_REPORT_OUTPUT_H
+#define VERBLINE_REPORT_OUTPUT_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct vl_output {
+	FILE *file;
+	char *path, *partial; /* partial NULL: written directly */
+};
+
+/* 0, or a negative errno value with a message that names the file. */
+int vl_output_open(struct vl_output *output, const char *path, char *error, size_t error_size);
+/* Closes it and gives it its name. The same errors; then what was written stays as it is. */
+int vl_output_commit(struct vl_output *output, char *error, size_t error_size);
+/* Closes and removes what is not whole. Fine after commit, and on zeros. */
+void vl_output_abandon(struct vl_output *output);
+
+#endif

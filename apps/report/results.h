@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/*
+ * What a run of the lab found: numbers only, made by lab_measure.c, printed by table.c, json.c and
+ * verdict.c. "The window" is from the end of the warm-up to the end of the run.
+ */
+#ifndef VERBLINE_REPORT_RESULTS_H
+#define VERBLINE_REPORT_RESULTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "apps/scenario/scenario.h"
+#include "dataplane/histogram.h"
+#include "transport/verbline.h"
+
+/* A queue pair of a flow, both ends. */
+struct vl_qp_result {
+	const struct vl_scenario_pair *pair;
+	uint32_t number; /* within the pair */
+	uint32_t requester_qpn, responder_qpn;
+	double goodput; /* bit/s of payload that arrived, in its active part of the window */
+	double cc_rate; /* bit/s allowed at the end, of who sends the data; 0: not limited */
+	uint64_t messages, bytes; /* completed, whole run */
+	enum ibv_wc_status status;
+	bool finished;
+	struct vl_counters requester, responder; /* whole run */
+};
+
+#define VL_TOTALS(X)                                                                               \
+	X(ecn_marked, "frames", "set to ECN CE by switches and links")                             \
+	X(ecn_ce_rx, "frames", "received with ECN CE")                                             \
+	X(cnp_tx, "frames", "CNPs sent")                                                           \
+	X(cnp_rx, "frames", "CNPs received")                                                       \
+	X(pfc_pause_tx, "frames", "pauses sent, refreshed ones included")                          \
+	X(pfc_resume_tx, "frames", "pauses ended early")                                           \
+	X(pfc_paused_ns, "ns", "that ports were paused, all ports and priorities added")           \
+	X(data_frames_tx, "frames", "request and READ response packets, retransmissions included") \
+	X(data_frames_retransmitted, "frames", "of these, sent again")                             \
+	X(frame_sequence_error, "frames", "received ahead of the expected PSN")                    \
+	X(duplicate_request, "frames", "received behind the expected PSN")                         \
+	X(nak_tx, "frames", "NAKs sent")                                                           \
+	X(rnr_nak_tx, "frames", "RNR NAKs sent")                                                   \
+	X(local_ack_timeout_err, "events", "local ACK timeouts")                                   \
+	X(message_tx, "messages", "completed with success")                                        \
+	X(message_fail, "messages", "completed in error")                                          \
+	X(switch_drops, "frames", "dropped by switches")                                           \
+	X(link_losses, "frames", "lost on links")                                                  \
+	X(link_corrupted, "frames", "corrupted on links")                                          \
+	X(endpoint_drops, "packets", "refused by endpoints, all reasons added")
+
+struct vl_totals {
+#define VL_TOTAL_FIELD(name, unit, meaning) uint64_t name;
+	VL_TOTALS(VL_TOTAL_FIELD)
+#undef VL_TOTAL_FIELD
+};
+
+/* A drop reason that occurred. */
+struct vl_drop_result {
+	const char *where, *reason;
+	uint64_t count;
+};
+#define VL_MAX_DROP_RESULTS 64
+
+/* One point of the time series: over the interval that ends at time. */
+struct vl_sample {
+	uint64_t time;      /* ns */
+	double utilization; /* of the bottleneck, 0..1 */
+	double queue_mean;  /* bytes, of the bottleneck */
+	uint64_t queue_max;
+	uint64_t ecn_marked, cnp_tx, drops, pauses, retransmitted;
+	double *rates; /* bit/s of payload that arrived, by queue pair (the first VL_MAX_TRACED) */
+};
+#define VL_MAX_TRACED 64u
+
+struct vl_bottleneck_result {
+	const char *node, *neighbour; /* the line from node to neighbour */
+	uint64_t rate;                /* bit/s */
+	bool has_queue;               /* it leaves a switch */
+	double utilization;           /* 0..1, preamble and gap included */
+	double queue_mean, queue_p99; /* bytes, in the window */
+	uint64_t queue_max;
+	uint64_t kmin, kmax; /* 0: no marking */
+};
+
+struct vl_results {
+	const struct vl_scenario *scenario;
+	bool is_live;
+	uint64_t window_start, end; /* ns */
+	uint64_t events;            /* virtual: of the executor */
+	/* Live: times that a worker came too late, and frames that found no buffer. */
+	uint64_t live_overruns, live_exhausted;
+	struct vl_qp_result *qps;
+	unsigned int qp_count;
+	/* By the scenario's flows: of the completion times in the window, of all pairs. */
+	struct vl_histogram *flow_times;
+	double jain; /* of the queue pairs whose rate nobody set; 0: fewer than two of them */
+	unsigned int jain_count;
+	double goodput; /* bit/s, all queue pairs */
+	struct vl_bottleneck_result bottleneck;
+	struct vl_totals totals;
+	struct vl_drop_result drops[VL_MAX_DROP_RESULTS];
+	unsigned int drop_count;
+	struct vl_sample *samples;
+	unsigned int sample_count, sample_capacity, traced_count;
+	double *rates; /* of all samples */
+};
+
+/* Tables for people. */
+void vl_report_tables(const struct vl_results *results, FILE *out);
+/* One to a few sentences in plain words; ends with a line end. */
+void vl_report_verdict(const struct vl_results *results, FILE *out);
+/* Whether everything that was to complete has, and nothing failed. */
+bool vl_results_are_good(const struct vl_results *results);
+/* The same numbers as one JSON object. 0, or a negative errno value. */
+int vl_report_json(const struct vl_results *results, FILE *out);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "apps/report/results.h"
+
+#include <string.h>
+
+#define MAX_ROWS 32u
+
+static const char *verb_name(unsigned int verb)
+{
+	static const char *const names[] = {
+#define VERB_NAME(enumerator, name) name,
+		VL_FLOW_VERBS(VERB_NAME)
+#undef VERB_NAME
+	};
+
+	return names[verb];
+}
+
+static uint64_t retransmitted(const struct vl_qp_result *qp)
+{
+	return qp->requester.data_frames_retransmitted + qp->responder.data_frames_retransmitted;
+}
+
+static const char *state(const struct vl_qp_result *qp)
+{
+	if (qp->status != IBV_WC_SUCCESS)
+		return "failed";
+	return qp->finished ? "done" : "";
+}
+
+static void print_qp(const struct vl_results *results, const struct vl_qp_result *qp, FILE *out)
+{
+	const struct vl_scenario_node *nodes = results->scenario->nodes;
+	const struct vl_scenario_flow *flow = qp->pair->flow;
+	char name[VL_MAX_NAME + 16], rate[16] = "-";
+
+	if (flow->qps > 1)
+		snprintf(name, sizeof(name), "%s#%u", flow->name, qp->number);
+	else
+		snprintf(name, sizeof(name), "%s", flow->name);
+	if (qp->cc_rate > 0)
+		snprintf(rate, sizeof(rate), "%.2f", qp->cc_rate / 1e9);
+	fprintf(out, "  %-14s %-12s %-12s %-12s %9.3f %10s %10llu %8llu %s\n", name,
+		nodes[qp->pair->from].name, nodes[qp->pair->to].name, verb_name(flow->verb),
+		qp->goodput / 1e9, rate, (unsigned long long)qp->messages,
+		(unsigned long long)retransmitted(qp), state(qp));
+}
+
+static void print_qps(const struct vl_results *results, FILE *out)
+{
+	unsigned int shown = results->qp_count < MAX_ROWS ? results->qp_count : MAX_ROWS;
+
+	fprintf(out, "  %-14s %-12s %-12s %-12s %9s %10s %10s %8s\n", "flow", "from", "to", "verb",
+		"goodput", "allowed", "messages", "again");
+	fprintf(out, "  %-14s %-12s %-12s %-12s %9s %10s %10s %8s\n", "", "", "", "", "Gb/s",
+		"Gb/s", "", "packets");
+	for (unsigned int i = 0; i < shown; i++)
+		print_qp(results, &results->qps[i], out);
+	if (shown < results->qp_count)
+		fprintf(out, "  and %u more queue pairs\n", results->qp_count - shown);
+	fprintf(out, "  %-14s %-12s %-12s %-12s %9.3f\n", "all", "", "", "",
+		results->goodput / 1e9);
+}
+
+static void print_times(const struct vl_results *results, FILE *out)
+{
+	const struct vl_scenario_flow *flows = results->scenario->flows.elements;
+	const struct vl_histogram *times;
+	char size[VL_QUANTITY_TEXT];
+
+	fprintf(out, "\nMessage completion times, us\n");
+	fprintf(out, "  %-14s %10s %10s %10s %10s %10s %10s %10s\n", "flow", "size", "messages",
+		"mean", "p50", "p99", "p99.9", "max");
+	for (unsigned int i = 0; i < results->scenario->flows.count; i++) {
+		times = &results->flow_times[i];
+		fprintf(out, "  %-14s %10s %10llu", flows[i].name,
+			vl_quantity_text(VL_QUANTITY_SIZE, flows[i].size, size),
+			(unsigned long long)times->count);
+		if (!times->count) {
+			fputc('\n', out);
+			continue;
+		}
+		fprintf(out, " %10.1f %10.1f %10.1f %10.1f %10.1f\n",
+			vl_histogram_mean(times) / 1e3,
+			(double)vl_histogram_percentile(times, 0.5) / 1e3,
+			(double)vl_histogram_percentile(times, 0.99) / 1e3,
+			(double)vl_histogram_percentile(times, 0.999) / 1e3,
+			(double)times->most / 1e3);
+	}
+}
+
+static void print_bottleneck(const struct vl_results *results, FILE *out)
+{
+	const struct vl_bottleneck_result *bottleneck = &results->bottleneck;
+	char text[3][VL_QUANTITY_TEXT];
+
+	fprintf(out, "\nBottleneck: %s to %s, %s\n", bottleneck->node, bottleneck->neighbour,
+		vl_quantity_text(VL_QUANTITY_RATE, bottleneck->rate, text[0]));
+	fprintf(out, "  used %.1f %%", bottleneck->utilization * 100);
+	if (results->jain > 0)
+		fprintf(out, "; fairness of %u queue pairs (Jain) %.4f", results->jain_count,
+			results->jain);
+	fputc('\n', out);
+	if (!bottleneck->has_queue)
+		return;
+	fprintf(out, "  queue: mean %.1f KB, p99 %.1f KB, max %.1f KB",
+		bottleneck->queue_mean / 1e3, bottleneck->queue_p99 / 1e3,
+		(double)bottleneck->queue_max / 1e3);
+	if (bottleneck->kmax)
+		fprintf(out, " (Kmin %s, Kmax %s)",
+			vl_quantity_text(VL_QUANTITY_SIZE, bottleneck->kmin, text[1]),
+			vl_quantity_text(VL_QUANTITY_SIZE, bottleneck->kmax, text[2]));
+	fputc('\n', out);
+}
+
+static void print_totals(const struct vl_results *results, FILE *out)
+{
+	const struct vl_totals *totals = &results->totals;
+	char paused[VL_QUANTITY_TEXT];
+
+	fprintf(out, "\nCounted over the whole run\n");
+	fprintf(out, "  ECN: %llu packets marked, %llu received marked\n",
+		(unsigned long long)totals->ecn_marked, (unsigned long long)totals->ecn_ce_rx);
+	fprintf(out, "  CNP: %llu sent, %llu received\n", (unsigned long long)totals->cnp_tx,
+		(unsigned long long)totals->cnp_rx);
+	fprintf(out, "  PFC: %llu pauses, %llu resumes, ports paused for %s together\n",
+		(unsigned long long)totals->pfc_pause_tx, (unsigned long long)totals->pfc_resume_tx,
+		vl_quantity_text(VL_QUANTITY_DURATION, totals->pfc_paused_ns, paused));
+	fprintf(out,
+		"  loss: %llu packets of %llu sent again; %llu NAKs, %llu RNR NAKs, %llu "
+		"timeouts\n",
+		(unsigned long long)totals->data_frames_retransmitted,
+		(unsigned long long)totals->data_frames_tx, (unsigned long long)totals->nak_tx,
+		(unsigned long long)totals->rnr_nak_tx,
+		(unsigned long long)totals->local_ack_timeout_err);
+	if (results->is_live)
+		fprintf(out, "  workers: late %llu times, without a free buffer %llu times\n",
+			(unsigned long long)results->live_overruns,
+			(unsigned long long)results->live_exhausted);
+	for (unsigned int i = 0; i < results->drop_count; i++)
+		fprintf(out, "  dropped at %s, %s: %llu\n", results->drops[i].where,
+			results->drops[i].reason, (unsigned long long)results->drops[i].count);
+}
+
+void vl_report_tables(const struct vl_results *results, FILE *out)
+{
+	const struct vl_scenario *scenario = results->scenario;
+	char end[VL_QUANTITY_TEXT], start[VL_QUANTITY_TEXT];
+
+	fprintf(out,
+		"%s, seed %llu: %s of %s time; goodput, completion times and queue from %s on\n\n",
+		scenario->name, (unsigned long long)scenario->seed,
+		vl_quantity_text(VL_QUANTITY_DURATION, results->end, end),
+		results->is_live ? "real" : "virtual",
+		vl_quantity_text(VL_QUANTITY_DURATION, results->window_start, start));
+	print_qps(results, out);
+	print_times(results, out);
+	print_bottleneck(results, out);
+	print_totals(results, out);
+}

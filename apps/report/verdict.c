@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* What the numbers mean, for who has not seen such numbers before. */
+
+#include "apps/report/results.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WELL_USED   0.90
+#define EVEN        0.95
+#define MUCH_RESENT 0.01
+
+static unsigned int count_failed(const struct vl_results *results)
+{
+	unsigned int failed = 0;
+
+	for (unsigned int i = 0; i < results->qp_count; i++)
+		failed += results->qps[i].status != IBV_WC_SUCCESS;
+	return failed;
+}
+
+static unsigned int count_unfinished(const struct vl_results *results)
+{
+	unsigned int unfinished = 0;
+
+	for (unsigned int i = 0; i < results->qp_count; i++)
+		unfinished += results->qps[i].pair->flow->messages && !results->qps[i].finished;
+	return unfinished;
+}
+
+bool vl_results_are_good(const struct vl_results *results)
+{
+	return !count_failed(results) && !count_unfinished(results);
+}
+
+static const char *status_name(enum ibv_wc_status status)
+{
+	switch (status) {
+	case IBV_WC_RETRY_EXC_ERR:
+		return "retries exceeded: the peer did not answer";
+	case IBV_WC_RNR_RETRY_EXC_ERR:
+		return "RNR retries exceeded: the peer has no receive posted";
+	case IBV_WC_REM_ACCESS_ERR:
+		return "remote access error";
+	case IBV_WC_REM_INV_REQ_ERR:
+		return "remote invalid request";
+	case IBV_WC_REM_OP_ERR:
+		return "remote operational error";
+	case IBV_WC_LOC_PROT_ERR:
+		return "local protection error";
+	case IBV_WC_LOC_QP_OP_ERR:
+		return "local queue pair operation error";
+	default:
+		return "work requests completed in error";
+	}
+}
+
+static void say_failures(const struct vl_results *results, FILE *out)
+{
+	unsigned int failed = count_failed(results), unfinished = count_unfinished(results);
+
+	for (unsigned int i = 0; i < results->qp_count && failed; i++) {
+		if (results->qps[i].status == IBV_WC_SUCCESS)
+			continue;
+		fprintf(out, "%u of %u queue pairs failed; the first with: %s. ", failed,
+			results->qp_count, status_name(results->qps[i].status));
+		break;
+	}
+	if (unfinished > failed)
+		fprintf(out,
+			"%u of %u queue pairs did not get all their messages through in time. ",
+			unfinished, results->qp_count);
+}
+
+static void say_loss(const struct vl_results *results, FILE *out)
+{
+	const struct vl_totals *totals = &results->totals;
+	uint64_t lost = totals->switch_drops + totals->link_losses + totals->link_corrupted;
+	double again = totals->data_frames_tx ? (double)totals->data_frames_retransmitted /
+							(double)totals->data_frames_tx
+					      : 0;
+
+	if (!lost && !totals->data_frames_retransmitted) {
+		fprintf(out, "Nothing was lost and nothing sent twice. ");
+		return;
+	}
+	fprintf(out,
+		"%llu packets were lost (%llu of them dropped by switches), and %.2f %% of "
+		"all data packets were sent again%s. ",
+		(unsigned long long)lost, (unsigned long long)totals->switch_drops, again * 100,
+		again > MUCH_RESENT ? ": go-back-N repeats everything after a loss" : "");
+}
+
+static void say_use(const struct vl_results *results, FILE *out)
+{
+	const struct vl_bottleneck_result *bottleneck = &results->bottleneck;
+
+	fprintf(out, "The line from %s to %s is %.1f %% used%s", bottleneck->node,
+		bottleneck->neighbour, bottleneck->utilization * 100,
+		bottleneck->utilization < WELL_USED ? "" : ", so it is the bottleneck");
+	if (results->jain > 0)
+		fprintf(out, ", and %u queue pairs share %s (Jain's index %.3f)",
+			results->jain_count, results->jain >= EVEN ? "evenly" : "unevenly",
+			results->jain);
+	fprintf(out, ". ");
+}
+
+static void say_queue(const struct vl_results *results, FILE *out)
+{
+	const struct vl_bottleneck_result *bottleneck = &results->bottleneck;
+	double delay = bottleneck->queue_mean * 8e6 / (double)bottleneck->rate; /* us */
+
+	if (!bottleneck->has_queue)
+		return;
+	fprintf(out, "Its queue holds %.0f KB on average, which delays each packet by %.1f us",
+		bottleneck->queue_mean / 1e3, delay);
+	if (results->totals.cnp_rx && bottleneck->kmax) {
+		if (bottleneck->queue_mean < (double)bottleneck->kmin)
+			fprintf(out, "; ECN keeps it below Kmin");
+		else if (bottleneck->queue_mean <= (double)bottleneck->kmax)
+			fprintf(out, "; ECN keeps it between Kmin and Kmax");
+		else
+			fprintf(out, "; that is above Kmax: the senders react too slowly or too "
+				     "little");
+	}
+	fprintf(out, ". ");
+}
+
+static void say_pauses(const struct vl_results *results, FILE *out)
+{
+	double run = (double)results->end, paused = (double)results->totals.pfc_paused_ns;
+
+	if (!results->totals.pfc_pause_tx)
+		fprintf(out, "PFC never had to pause anybody.");
+	else
+		fprintf(out,
+			"PFC paused senders %llu times, for %.0f %% of the run if all ports are "
+			"added up: what shares a link with them waits too.",
+			(unsigned long long)results->totals.pfc_pause_tx,
+			run > 0 ? paused / run * 100 : 0);
+}
+
+void vl_report_verdict(const struct vl_results *results, FILE *out)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *words = open_memstream(&text, &size);
+
+	if (!words)
+		return;
+	say_failures(results, words);
+	say_use(results, words);
+	say_loss(results, words);
+	say_queue(results, words);
+	say_pauses(results, words);
+	if (!fclose(words))
+		vl_print_wrapped(out, text, 0, 0);
+	free(text);
+}

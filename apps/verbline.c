@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "apps/lab.h"
+#include "apps/option.h"
+
+static const struct vl_command *const commands[] = {
+	&vl_lab_command,
+};
+
+#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+
+static void print_help(void)
+{
+	printf("Usage: verbline COMMAND [OPTION...]\n\n"
+	       "RoCEv2 and InfiniBand transport in user space: the same queue pairs in an "
+	       "emulated\n"
+	       "fabric in virtual time, on captures, and on poll-mode cores.\n\n"
+	       "Commands:\n");
+	for (unsigned int i = 0; i < COMMAND_COUNT; i++)
+		printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+	printf("\n'verbline COMMAND --help' explains a command; 'verbline --version' prints the "
+	       "version.\n"
+	       "Exit status: 0 fine, 1 the run or a check in it failed, 2 wrong usage or input.\n");
+}
+
+static int unknown_command(const char *typed)
+{
+	const char *names[COMMAND_COUNT + 1], *nearest;
+
+	for (unsigned int i = 0; i < COMMAND_COUNT; i++)
+		names[i] = commands[i]->name;
+	names[COMMAND_COUNT] = NULL;
+	nearest = vl_nearest(typed, names);
+	if (nearest)
+		fprintf(stderr, "verbline: unknown command '%.40s'; did you mean %s?\n", typed,
+			nearest);
+	else
+		fprintf(stderr, "verbline: unknown command '%.40s'; 'verbline --help' lists all\n",
+			typed);
+	return VL_EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		fprintf(stderr, "verbline: a command is missing; 'verbline --help' lists all\n");
+		return VL_EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		print_help();
+		return VL_EXIT_OK;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		printf("verbline %s\n", VERBLINE_VERSION);
+		return VL_EXIT_OK;
+	}
+	for (unsigned int i = 0; i < COMMAND_COUNT; i++) {
+		if (!strcmp(argv[1], commands[i]->name))
+			return commands[i]->run(commands[i], argc - 1, argv + 1);
+	}
+	return unknown_command(argv[1]);
+}
