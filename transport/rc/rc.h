@@ -41,7 +41,7 @@ static inline struct vl_responder_resource *vl_rc_resource_at(const struct vl_qp
 {
 	return &qp->responder.resources[index & qp->responder.resource_mask];
 }
-/* NULL: as many as were granted wait to be answered. */
+/* Takes the place of the oldest when as many as were granted are kept. */
 struct vl_responder_resource *vl_rc_resource_add(struct vl_qp *qp, const struct vl_packet *packet);
 /* A duplicate request: found, and set to be answered again; false: nothing to repeat. */
 bool vl_rc_resource_repeat(struct vl_qp *qp, const struct vl_packet *packet);

@@ -19,8 +19,6 @@ struct vl_responder_resource *vl_rc_resource_add(struct vl_qp *qp, const struct 
 	uint16_t kept = (uint16_t)(responder->resource_tail - responder->resource_head);
 
 	if (kept >= responder->resource_count) {
-		if (vl_rc_resource_at(qp, responder->resource_head)->is_pending)
-			return NULL;
 		responder->resource_head++;
 		if ((int16_t)(responder->resource_next - responder->resource_head) < 0)
 			responder->resource_next = responder->resource_head;

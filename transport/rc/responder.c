@@ -193,12 +193,15 @@ static enum verdict check_resource(struct vl_qp *qp, const struct vl_packet *pac
 
 		if (!responder->resource_count)
 			return VERDICT_INVALID_REQUEST;
-		/* The slot that would be reused must have been answered. */
+		/* The slot that would be reused must have been answered. A repeated answer that
+		 * is still due is not wanted any more: a requester that sends another request
+		 * than the limit allows beside it has the first answer. */
 		if ((uint16_t)(responder->resource_tail - responder->resource_head) <
 		    responder->resource_count)
 			return VERDICT_PASS;
 		slot = vl_rc_resource_at(qp, responder->resource_head);
-		return slot->is_pending ? VERDICT_INVALID_REQUEST : VERDICT_PASS;
+		return slot->is_pending && !slot->is_repeat ? VERDICT_INVALID_REQUEST
+							    : VERDICT_PASS;
 	}
 	/* SEND takes its receive request at the start, WRITE with immediate at the end. */
 	if (((flags & VL_OPCODE_SEND) && (flags & VL_OPCODE_FIRST)) ||
