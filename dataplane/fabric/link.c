@@ -157,6 +157,13 @@ static void corrupt(struct vl_fabric_link *link, struct vl_frame *frame)
 	link->counters.corrupted++;
 }
 
+static uint64_t jitter(struct vl_fabric_link *link)
+{
+	uint64_t most = link->config.impairments.jitter;
+
+	return most ? vl_random_below(&link->random, most + 1) : 0;
+}
+
 static void duplicate(struct vl_fabric_link *link, const struct vl_frame *frame)
 {
 	struct vl_frame *copy = vl_frame_get(frame->pool);
@@ -170,7 +177,7 @@ static void duplicate(struct vl_fabric_link *link, const struct vl_frame *frame)
 	memcpy(copy->data, frame->data, frame->length);
 	copy->length = frame->length;
 	copy->priority = frame->priority;
-	copy->time = frame->time;
+	copy->time = frame->time + jitter(link);
 	copy->countdown = 0;
 	insert(link, copy);
 	link->counters.duplicated++;
@@ -206,10 +213,9 @@ static void send_impaired(struct vl_fabric_link *link, struct vl_frame *frame, u
 		drop(frame, &link->counters.dropped_loss);
 		return;
 	}
-	if (i->jitter)
-		frame->time += vl_random_below(&link->random, i->jitter + 1);
 	if (action == VL_LINK_DUPLICATE || happens(link, i->duplicate))
 		duplicate(link, frame);
+	frame->time += jitter(link);
 	if (action == VL_LINK_CORRUPT || happens(link, i->corrupt))
 		corrupt(link, frame);
 	if ((action == VL_LINK_MARK || happens(link, i->mark)) &&

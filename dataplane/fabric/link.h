@@ -43,7 +43,8 @@ struct vl_impairments {
 	double mark;             /* ECN-capable frames become CE */
 	uint32_t reorder_frames; /* 0: 1 */
 	uint64_t reorder_hold;   /* ns; the longest wait for those frames; 0: 100 us */
-	uint64_t jitter;         /* ns; each frame is delayed by 0 to jitter more, uniformly */
+	uint64_t jitter;         /* ns; each frame and each copy is delayed by 0 to jitter more,
+				  * uniformly, and so may be overtaken */
 	/* Exact choices: bit n % 64 drops the n-th frame (from 0); ordinals are ascending. */
 	uint64_t drop_mask;
 	const uint64_t *drop_ordinals;

@@ -153,6 +153,24 @@ static void test_impaired_links(void)
 	CU_ASSERT_EQUAL(run_many(1000, SUITE_MESSAGES), 0);
 }
 
+/* A duplicate of an answered READ is being answered again when the next READ, which the requester
+ * may send as it has its answer, wants the same responder resource. */
+static void test_late_duplicates_of_reads(void)
+{
+	for (uint64_t seed = 90; seed < 96; seed++) {
+		struct traffic_parameters parameters = random_case(seed, 4000);
+		struct traffic_result result;
+
+		memset(parameters.impairments, 0, sizeof(parameters.impairments));
+		parameters.impairments[0].duplicate = parameters.impairments[1].duplicate = 0.3;
+		parameters.impairments[0].jitter = parameters.impairments[1].jitter = 20000;
+		parameters.rd_atomic = 1 + seed % 2;
+		result = run_and_report(&parameters);
+		CU_ASSERT_EQUAL(result.failure[0], 0);
+		CU_ASSERT_EQUAL(result.lost_connections, 0);
+	}
+}
+
 static void test_same_seed_same_run(void)
 {
 	for (uint64_t seed = 50; seed < 55; seed++) {
@@ -204,6 +222,7 @@ int main(int argc, char **argv)
 	static const struct test tests[] = {
 		{"clean_link", test_clean_link},
 		{"impaired_links", test_impaired_links},
+		{"late_duplicates_of_reads", test_late_duplicates_of_reads},
 		{"same_seed_same_run", test_same_seed_same_run},
 		{"dead_link", test_dead_link},
 	};

@@ -841,6 +841,15 @@ static unsigned int poll_all(struct host *host, unsigned int *receives)
 	return sends;
 }
 
+static void cut_links(struct traffic *traffic)
+{
+	const struct vl_impairments all = {.loss = 1};
+
+	traffic->is_cut = true;
+	vl_fabric_link_impair(vl_network_link(traffic->hosts[0].node, 0), &all);
+	vl_fabric_link_impair(vl_network_link(traffic->hosts[1].node, 0), &all);
+}
+
 static void poll_host(void *context, struct vl_endpoint *endpoint, uint64_t now)
 {
 	struct host *host = context;
@@ -861,6 +870,9 @@ static void poll_host(void *context, struct vl_endpoint *endpoint, uint64_t now)
 		post_receives(host);
 	if (sends || receives) {
 		traffic->last_progress = now;
+		if (traffic->parameters.stays_dead && !traffic->is_cut &&
+		    2 * traffic->result->messages >= traffic->parameters.messages)
+			cut_links(traffic);
 		post_more(host, now);
 	}
 }
@@ -1032,15 +1044,6 @@ static bool build(struct traffic *traffic)
 	return !traffic->result->failure[0];
 }
 
-static void cut_links(struct traffic *traffic)
-{
-	const struct vl_impairments all = {.loss = 1};
-
-	traffic->is_cut = true;
-	vl_fabric_link_impair(vl_network_link(traffic->hosts[0].node, 0), &all);
-	vl_fabric_link_impair(vl_network_link(traffic->hosts[1].node, 0), &all);
-}
-
 static bool is_finished(const struct traffic *traffic)
 {
 	for (unsigned int i = 0; i < 2 * traffic->parameters.connections; i++) {
@@ -1068,9 +1071,6 @@ static void drive(struct traffic *traffic)
 		vl_network_run_until(traffic->network, now + STEP);
 		for (unsigned int i = 0; i < 2 && !traffic->result->failure[0]; i++)
 			post_more(&traffic->hosts[i], now + STEP);
-		if (traffic->parameters.stays_dead && !traffic->is_cut &&
-		    2 * traffic->result->messages >= traffic->parameters.messages)
-			cut_links(traffic);
 		if (now > traffic->last_progress + LONG_SILENCE) {
 			for (unsigned int i = 0; i < 2 * traffic->parameters.connections; i++) {
 				const struct direction *direction = &traffic->directions[i];
