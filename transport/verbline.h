@@ -114,6 +114,8 @@ struct vl_device_config {
 	uint32_t max_unacked_packets;  /* [8192] 1..2^22: requester's PSN window */
 	uint32_t ack_request_interval; /* [64] packets between AckReq inside a message */
 	bool unlimited_credits;        /* as responder, never limit the peer (AETH code 31) */
+	bool assume_unlimited_credits; /* as requester, no limit until an AETH grants limited
+					  credits: for peers that never grant any */
 	bool accept_invalid_pkey;      /* take packets with P_Key 0x0000 too */
 	bool mig_req_clear;            /* send MigReq 0 as Linux soft-RoCE does, instead of 1 */
 	uint8_t cnp_dscp;              /* 0..63; 0 takes 48 */

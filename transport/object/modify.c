@@ -254,6 +254,7 @@ static void start_requester(struct vl_qp *qp, uint32_t sq_psn, uint64_t now)
 
 	requester->post_psn = requester->send_psn = requester->unsent_psn = requester->unacked_psn =
 		requester->ack_request_psn = sq_psn & VL_PSN_MASK;
+	requester->unlimited_credits = qp->device->config.assume_unlimited_credits;
 	if (qp->cc->algorithm->init)
 		qp->cc->algorithm->init(&qp->cc_state, qp->cc, qp->device->config.link_rate, now);
 }

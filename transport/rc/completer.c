@@ -133,8 +133,11 @@ static void update_credits(struct vl_qp *qp, const struct vl_packet *packet)
 	uint8_t code = VL_SYNDROME_VALUE(packet->syndrome);
 	uint32_t limit;
 
-	if (requester->unlimited_credits)
+	/* Once granted, unlimited credit stays; assumed, it lasts until the first grant. */
+	if (requester->unlimited_credits && requester->has_credits)
 		return;
+	requester->has_credits = true;
+	requester->unlimited_credits = false;
 	if (code == VL_CREDIT_UNLIMITED) {
 		requester->unlimited_credits = true;
 	} else {

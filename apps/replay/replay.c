@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "apps/replay/replay.h"
+
+#include "apps/replay/trial.h"
+#include "apps/report/output.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum role_choice {
+	ROLE_BOTH,
+	ROLE_RESPONDER,
+	ROLE_REQUESTER,
+};
+
+static const char *const role_choices[] = {"both", "responder", "requester", NULL};
+
+struct replay_options {
+	unsigned int role;
+	const char *json;
+	bool verbose;
+};
+
+static const struct vl_option options[] = {
+	{.letter = 'r',
+	 .name = "role",
+	 .argument = "ROLE",
+	 .help = "Which side the stack takes: responder, requester or both [both]",
+	 .type = VL_OPTION_CHOICE,
+	 .offset = offsetof(struct replay_options, role),
+	 .choices = role_choices},
+	{.letter = 'v',
+	 .name = "verbose",
+	 .help = "List every conversation, not only those with something to tell",
+	 .type = VL_OPTION_FLAG,
+	 .offset = offsetof(struct replay_options, verbose)},
+	{.name = "json",
+	 .argument = "FILE",
+	 .help = "Write everything that was found as JSON; - is the standard output",
+	 .type = VL_OPTION_TEXT,
+	 .offset = offsetof(struct replay_options, json)},
+};
+
+static int replay_main(const struct vl_command *command, int argc, char **argv);
+
+const struct vl_command vl_replay_command = {
+	.name = "replay",
+	.operands = "FILE...",
+	.least_operands = 1,
+	.most_operands = UINT32_MAX,
+	.summary = "play one side of a capture against the stack and compare the answers",
+	.description =
+		"Takes the place of one recorded host at a time, with its addresses, QPNs, PSNs, "
+		"keys "
+		"and memory, in virtual time. As responder the stack is fed the recorded requests, "
+		"and "
+		"its ACKs, NAKs, READ responses and atomic results are compared with the recorded "
+		"ones. As requester its work requests are rebuilt from the capture, and the "
+		"packets "
+		"that it sends, retransmissions included, are compared.\n\n"
+		"Each recorded packet counts as equal; as tolerated, where the standard leaves a "
+		"choice; as explained, where the recorded peer has a known habit that leaves the "
+		"standard; or as different. Packets that the recorded peer cannot have seen, "
+		"because "
+		"they were lost after the point of capture, are withheld from the stack too, and "
+		"named.\n\n"
+		"Exit status: 0 no difference, 1 a difference or a damaged file, 2 wrong usage or "
+		"a "
+		"file that is no capture.",
+	.examples = "verbline replay capture.pcap\n"
+		    "verbline replay --role responder --json result.json capture.pcapng",
+	.options = options,
+	.option_count = sizeof(options) / sizeof(options[0]),
+	.run = replay_main,
+};
+
+/* Number of the last packet in the capture that a host sent. */
+static uint64_t last_from(const struct recording *recording, const union ibv_gid *host)
+{
+	for (uint32_t i = recording->packet_count; i-- > 0;) {
+		if (!memcmp(&recording->packets[i].packet.source_gid, host, sizeof(*host)))
+			return recording->packets[i].number;
+	}
+	return 0;
+}
+
+/* False: out of memory. */
+static bool run_trial(const struct recording *recording, struct trial *trial)
+{
+	const struct conversation *conversation = trial->conversation;
+
+	if (!conversation->path_mtu) {
+		trial->skipped = true;
+		snprintf(trial->skip_reason, sizeof(trial->skip_reason),
+			 "its packets agree on no path MTU (256, 512, 1024, 2048 or 4096)");
+		return true;
+	}
+	if (conversation->service == VL_SERVICE_UD)
+		return replay_datagrams(trial);
+	if (trial->role == REPLAY_REQUESTER)
+		return replay_as_requester(trial);
+	return replay_as_responder(trial, last_from(recording, &conversation->responder));
+}
+
+/* Every conversation in every role asked for. NULL: out of memory. */
+static struct trial *run_trials(const struct recording *recording, enum role_choice role,
+				uint32_t *count)
+{
+	struct trial *trials = calloc(2 * recording->conversation_count + 1, sizeof(*trials));
+	bool fits = trials != NULL;
+
+	*count = 0;
+	for (uint32_t i = 0; i < recording->conversation_count && fits; i++) {
+		for (unsigned int r = REPLAY_RESPONDER; r <= REPLAY_REQUESTER && fits; r++) {
+			if ((r == REPLAY_RESPONDER && role == ROLE_REQUESTER) ||
+			    (r == REPLAY_REQUESTER && role == ROLE_RESPONDER))
+				continue;
+			trials[*count].conversation = &recording->conversations[i];
+			trials[*count].role = (enum replay_role)r;
+			fits = run_trial(recording, &trials[(*count)++]);
+		}
+	}
+	if (fits)
+		return trials;
+	for (uint32_t i = 0; trials && i < *count; i++)
+		trial_release(&trials[i]);
+	free(trials);
+	return NULL;
+}
+
+static int replay_file(const struct vl_command *command, const struct replay_options *chosen,
+		       const char *path, json_t *files, bool is_quiet)
+{
+	char message[REPLAY_MESSAGE];
+	struct recording *recording = recording_load(path, message);
+	struct trial *trials;
+	uint32_t count;
+	int status = VL_EXIT_OK;
+
+	if (!recording) {
+		vl_command_error(command, "%s: %s", path, message);
+		return VL_EXIT_USAGE;
+	}
+	trials = run_trials(recording, (enum role_choice)chosen->role, &count);
+	if (!trials) {
+		vl_command_error(command, "%s: out of memory", path);
+		recording_free(recording);
+		return VL_EXIT_FAILED;
+	}
+	if (!is_quiet)
+		report_text(stdout, recording, trials, count, chosen->verbose);
+	if (files)
+		json_array_append_new(files, report_json(recording, trials, count));
+	if (report_totals(trials, count).different || recording->damaged)
+		status = VL_EXIT_FAILED;
+	for (uint32_t i = 0; i < count; i++)
+		trial_release(&trials[i]);
+	free(trials);
+	recording_free(recording);
+	return status;
+}
+
+static int write_json(const struct vl_command *command, struct vl_output *output, json_t *files)
+{
+	json_t *root = json_pack("{s:s, s:s, s:s, s:o}", "schema", "verbline-replay-1", "version",
+				 VERBLINE_VERSION, "command", "replay", "files", files);
+	char error[REPLAY_MESSAGE];
+	int status = VL_EXIT_OK;
+
+	if (!root || json_dumpf(root, output->file, JSON_INDENT(2)) ||
+	    fputc('\n', output->file) < 0) {
+		vl_command_error(command, "%s: could not be written", output->path);
+		vl_output_abandon(output);
+		status = VL_EXIT_FAILED;
+	} else if (vl_output_commit(output, error, sizeof(error))) {
+		vl_command_error(command, "%s", error);
+		status = VL_EXIT_FAILED;
+	}
+	json_decref(root);
+	return status;
+}
+
+static int replay_main(const struct vl_command *command, int argc, char **argv)
+{
+	struct replay_options chosen = {.role = ROLE_BOTH};
+	struct vl_operands operands;
+	struct vl_output output = {0};
+	json_t *files = NULL;
+	char error[REPLAY_MESSAGE];
+	bool is_quiet;
+	int status = vl_command_start(command, argc, argv, &chosen, &operands);
+	int result;
+
+	if (status >= 0)
+		return status;
+	status = VL_EXIT_OK;
+	if (chosen.json) {
+		if (vl_output_open(&output, chosen.json, error, sizeof(error))) {
+			vl_command_error(command, "%s", error);
+			return VL_EXIT_USAGE;
+		}
+		files = json_array();
+	}
+	/* What goes to the standard output is either for people or for programs. */
+	is_quiet = chosen.json && !strcmp(chosen.json, "-");
+	for (unsigned int i = 0; i < operands.count; i++) {
+		result = replay_file(command, &chosen, operands.values[i], files, is_quiet);
+		if (result > status)
+			status = result;
+	}
+	if (files) {
+		result = write_json(command, &output, files);
+		if (result > status)
+			status = result;
+	}
+	return status;
+}

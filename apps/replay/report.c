@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* What replay found, for people and for programs. */
+
+#include "apps/replay/trial.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+
+#define LISTED 8 /* withheld packets named in the text; JSON has them all */
+
+static const char *service_name(enum vl_service service)
+{
+	return service == VL_SERVICE_RC ? "RC" : service == VL_SERVICE_UC ? "UC" : "UD";
+}
+
+static const char *role_name(enum replay_role role)
+{
+	return role == REPLAY_RESPONDER ? "responder" : "requester";
+}
+
+static void qpn_text(uint32_t qpn, char text[12])
+{
+	if (qpn == REPLAY_UNKNOWN_QPN)
+		strcpy(text, "?");
+	else
+		snprintf(text, 12, "0x%06x", qpn);
+}
+
+struct replay_totals report_totals(const struct trial *trials, uint32_t count)
+{
+	struct replay_totals totals = {.trials = count};
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct trial *trial = &trials[i];
+
+		totals.skipped += trial->skipped;
+		totals.compared += trial->compared;
+		totals.equal += trial->equal;
+		totals.tolerated += trial->tolerated;
+		totals.explained += trial->explained;
+		totals.different += trial->different;
+		totals.extra += trial->extra;
+		totals.withheld += trial->withheld_count;
+		for (unsigned int f = 0; f < REPLAY_FREEDOM_COUNT; f++)
+			totals.freedoms[f] += trial->freedoms[f];
+		for (unsigned int h = 0; h < REPLAY_HABIT_COUNT; h++)
+			totals.habits[h] += trial->habits[h];
+	}
+	return totals;
+}
+
+static void print_trial(FILE *out, const struct trial *trial)
+{
+	const struct conversation *conversation = trial->conversation;
+	char requester[REPLAY_ADDRESS_LENGTH], responder[REPLAY_ADDRESS_LENGTH];
+	char requester_qpn[12], responder_qpn[12];
+
+	qpn_text(conversation->requester_qpn, requester_qpn);
+	qpn_text(conversation->responder_qpn, responder_qpn);
+	fprintf(out, "%s %s QP %s -> %s QP %s, path MTU %u, the stack as %s\n",
+		service_name(conversation->service),
+		recorded_address(&conversation->requester, requester), requester_qpn,
+		recorded_address(&conversation->responder, responder), responder_qpn,
+		conversation->path_mtu, role_name(trial->role));
+	if (trial->skipped) {
+		fprintf(out, "  not replayed: %s\n", trial->skip_reason);
+		return;
+	}
+	fprintf(out,
+		"  compared %u: equal %u, tolerated %u, explained %u, different %u"
+		" (fed %u, messages %u)\n",
+		trial->compared, trial->equal, trial->tolerated, trial->explained, trial->different,
+		trial->fed, trial->messages);
+	if (trial->not_compared)
+		fprintf(out,
+			"  left out %u: of a message that began before the capture, or to another "
+			"queue pair\n",
+			trial->not_compared);
+	for (uint32_t i = 0; i < trial->withheld_count && i < LISTED; i++) {
+		const struct withheld *withheld = &trial->withheld[i];
+
+		fprintf(out,
+			"  withheld #%" PRIu64 " (PSN %u): lost after the point of capture, as ",
+			withheld->number, withheld->psn);
+		if (withheld->evidence)
+			fprintf(out, "#%" PRIu64 " shows\n", withheld->evidence);
+		else
+			fprintf(out, "the silence that followed shows\n");
+	}
+	if (trial->withheld_count > LISTED)
+		fprintf(out, "  withheld %u more\n", trial->withheld_count - LISTED);
+	if (!trial->has_difference)
+		return;
+	fprintf(out, "  first difference: %s\n", trial->field);
+	for (uint32_t i = 0; i < trial->line_count; i++)
+		fprintf(out, "    %s\n", trial->lines[i]);
+}
+
+static bool is_interesting(const struct trial *trial)
+{
+	return trial->different || trial->withheld_count || trial->explained || trial->skipped;
+}
+
+void report_text(FILE *out, const struct recording *recording, const struct trial *trials,
+		 uint32_t count, bool verbose)
+{
+	struct replay_totals totals = report_totals(trials, count);
+
+	fprintf(out, "%s: %" PRIu64 " packets, %u replayed in %u conversations\n", recording->path,
+		recording->total, recording->packet_count, recording->conversation_count);
+	if (recording->not_rdma || recording->not_replayed || recording->icrc_wrong ||
+	    recording->orphan_responses)
+		fprintf(out,
+			"  left out: %" PRIu64 " of other protocols, %" PRIu64
+			" of kinds that are not replayed, %" PRIu64 " with a wrong ICRC, "
+			"%u answers to requests that the capture does not hold\n",
+			recording->not_rdma, recording->not_replayed, recording->icrc_wrong,
+			recording->orphan_responses);
+	if (recording->damaged)
+		fprintf(out, "  damaged: %s; replayed up to there\n", recording->message);
+	for (uint32_t i = 0; i < count; i++) {
+		if (verbose || is_interesting(&trials[i]))
+			print_trial(out, &trials[i]);
+	}
+	fprintf(out, "compared %u packets: %u equal, %u tolerated, %u explained, %u different",
+		totals.compared, totals.equal, totals.tolerated, totals.explained,
+		totals.different);
+	if (totals.skipped)
+		fprintf(out, "; %u of %u trials not replayed", totals.skipped, totals.trials);
+	fputc('\n', out);
+	for (unsigned int i = 0; i < REPLAY_FREEDOM_COUNT; i++) {
+		if (totals.freedoms[i])
+			fprintf(out, "  tolerated  %6u  %-16s %s\n", totals.freedoms[i],
+				replay_freedom_names[i], replay_freedom_texts[i]);
+	}
+	for (unsigned int i = 0; i < REPLAY_HABIT_COUNT; i++) {
+		if (totals.habits[i])
+			fprintf(out, "  explained  %6u  %-16s %s\n", totals.habits[i],
+				replay_habit_names[i], replay_habit_texts[i]);
+	}
+	if (totals.different)
+		fprintf(out, "The stack and the recorded peer differ: see the first difference "
+			     "above.\n");
+	else if (totals.compared)
+		fprintf(out, "The stack behaves as the recorded peer did.\n");
+	else
+		fprintf(out, "There was nothing to compare.\n");
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static json_t *counts_json(const char *const *names, const uint32_t *counts, unsigned int count)
+{
+	json_t *object = json_object();
+
+	for (unsigned int i = 0; i < count; i++) {
+		if (counts[i])
+			json_object_set_new(object, names[i], json_integer(counts[i]));
+	}
+	return object;
+}
+
+static json_t *end_json(const union ibv_gid *gid, uint32_t qpn)
+{
+	char address[REPLAY_ADDRESS_LENGTH];
+
+	return json_pack("{s:s, s:o}", "address", recorded_address(gid, address), "qpn",
+			 qpn == REPLAY_UNKNOWN_QPN ? json_null() : json_integer(qpn));
+}
+
+static json_t *trial_json(const struct trial *trial)
+{
+	const struct conversation *conversation = trial->conversation;
+	json_t *object = json_pack(
+		"{s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o}",
+		"role", role_name(trial->role), "service", service_name(conversation->service),
+		"requester", end_json(&conversation->requester, conversation->requester_qpn),
+		"responder", end_json(&conversation->responder, conversation->responder_qpn),
+		"path_mtu_bytes", (int)conversation->path_mtu, "compared", (int)trial->compared,
+		"equal", (int)trial->equal, "tolerated", (int)trial->tolerated, "explained",
+		(int)trial->explained, "different", (int)trial->different, "stack_only",
+		(int)trial->extra, "not_compared", (int)trial->not_compared, "fed", (int)trial->fed,
+		"messages", (int)trial->messages, "freedoms",
+		counts_json(replay_freedom_names, trial->freedoms, REPLAY_FREEDOM_COUNT), "habits",
+		counts_json(replay_habit_names, trial->habits, REPLAY_HABIT_COUNT));
+	json_t *withheld = json_array(), *lines = json_array();
+
+	for (uint32_t i = 0; i < trial->withheld_count; i++) {
+		const struct withheld *packet = &trial->withheld[i];
+
+		json_array_append_new(
+			withheld,
+			json_pack("{s:I, s:i, s:o}", "packet", (json_int_t)packet->number, "psn",
+				  (int)packet->psn, "shown_by",
+				  packet->evidence ? json_integer((json_int_t)packet->evidence)
+						   : json_null()));
+	}
+	json_object_set_new(object, "withheld", withheld);
+	if (trial->skipped)
+		json_object_set_new(object, "not_replayed", json_string(trial->skip_reason));
+	for (uint32_t i = 0; i < trial->line_count; i++)
+		json_array_append_new(lines, json_string(trial->lines[i]));
+	if (trial->has_difference)
+		json_object_set_new(
+			object, "first_difference",
+			json_pack("{s:s, s:o}", "field", trial->field, "packets", lines));
+	else
+		json_decref(lines);
+	return object;
+}
+
+void *report_json(const struct recording *recording, const struct trial *trials, uint32_t count)
+{
+	struct replay_totals totals = report_totals(trials, count);
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < count; i++)
+		json_array_append_new(list, trial_json(&trials[i]));
+	return json_pack(
+		"{s:s, s:I, s:i, s:I, s:I, s:I, s:i, s:o, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, "
+		"s:o, "
+		"s:o}",
+		"file", recording->path, "packets", (json_int_t)recording->total,
+		"packets_replayed", (int)recording->packet_count, "packets_of_other_protocols",
+		(json_int_t)recording->not_rdma, "packets_of_kinds_not_replayed",
+		(json_int_t)recording->not_replayed, "packets_with_wrong_icrc",
+		(json_int_t)recording->icrc_wrong, "answers_without_request",
+		(int)recording->orphan_responses, "damaged",
+		recording->damaged ? json_string(recording->message) : json_null(), "compared",
+		(int)totals.compared, "equal", (int)totals.equal, "tolerated",
+		(int)totals.tolerated, "explained", (int)totals.explained, "different",
+		(int)totals.different, "stack_only", (int)totals.extra, "withheld",
+		(int)totals.withheld, "freedoms",
+		counts_json(replay_freedom_names, totals.freedoms, REPLAY_FREEDOM_COUNT), "habits",
+		counts_json(replay_habit_names, totals.habits, REPLAY_HABIT_COUNT), "trials", list);
+}
