@@ -6,9 +6,11 @@
 
 #include "apps/lab.h"
 #include "apps/option.h"
+#include "apps/replay/replay.h"
 
 static const struct vl_command *const commands[] = {
 	&vl_lab_command,
+	&vl_replay_command,
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
