@@ -312,8 +312,8 @@ static void finish_qp(struct vl_lab_meter *meter, unsigned int qp, unsigned int 
 	report = vl_query_cc(pair->flow->verb == VL_FLOW_READ ? responder : requester, end);
 	if (report.rate != UINT64_MAX)
 		result->cc_rate = (double)report.rate;
-	if (pair->flow->start > start)
-		start = pair->flow->start;
+	if (pair->start > start)
+		start = pair->start;
 	if (progress->finished && progress->last_completion < end)
 		end = progress->last_completion;
 	if (end > start)
@@ -323,12 +323,15 @@ static void finish_qp(struct vl_lab_meter *meter, unsigned int qp, unsigned int 
 	meter->results->goodput += result->goodput;
 }
 
-/* Jain's index, (sum x)^2 / (n sum x^2), of the queue pairs that take what they get. */
+/* Jain's index is (sum x)^2 / (n sum x^2). */
 static void finish_fairness(struct vl_results *results)
 {
 	double sum = 0, squares = 0;
 
 	for (unsigned int i = 0; i < results->qp_count; i++) {
+		if (!results->qps[i].pair->crosses_bottleneck)
+			continue;
+		results->bottleneck_goodput += results->qps[i].goodput;
 		if (results->qps[i].pair->flow->rate)
 			continue;
 		sum += results->qps[i].goodput;
@@ -371,7 +374,22 @@ static void add_drop(struct vl_results *results, const char *where, const char *
 			(struct vl_drop_result){where, reason, count};
 }
 
-static void total_switch(struct vl_results *results, const struct vl_switch *sw)
+/* A port's time in pause, all priorities added. */
+static void add_paused(struct vl_results *results, const char *node,
+		       const struct vl_pfc_receiver *pause)
+{
+	uint64_t paused = 0;
+
+	for (unsigned int priority = 0; priority < VL_PFC_PRIORITIES; priority++)
+		paused += pause->paused_time[priority];
+	results->totals.pfc_paused_ns += paused;
+	if (paused <= results->most_paused_ns)
+		return;
+	results->most_paused_ns = paused;
+	results->most_paused_node = node;
+}
+
+static void total_switch(struct vl_results *results, const char *name, const struct vl_switch *sw)
 {
 	struct vl_totals *totals = &results->totals;
 	const struct vl_switch_port *port;
@@ -379,6 +397,7 @@ static void total_switch(struct vl_results *results, const struct vl_switch *sw)
 
 	for (uint32_t i = 0; i < sw->config.ports; i++) {
 		port = &sw->ports[i];
+		add_paused(results, name, &port->pause);
 		add_drop(results, "switch", "no_route", port->counters.drop_no_route);
 		add_drop(results, "switch", "malformed", port->counters.drop_malformed);
 		totals->switch_drops +=
@@ -389,7 +408,6 @@ static void total_switch(struct vl_results *results, const struct vl_switch *sw)
 			totals->switch_drops += queue_drops(counters);
 			totals->pfc_pause_tx += port->pfc.frames[priority];
 			totals->pfc_resume_tx += port->pfc.resumes[priority];
-			totals->pfc_paused_ns += port->pause.paused_time[priority];
 			add_drop(results, "switch", "red", counters->drop_red);
 			add_drop(results, "switch", "queue_full", counters->drop_queue_full);
 			add_drop(results, "switch", "buffer_full", counters->drop_buffer_full);
@@ -398,7 +416,8 @@ static void total_switch(struct vl_results *results, const struct vl_switch *sw)
 	}
 }
 
-static void total_endpoint(struct vl_results *results, const struct vl_endpoint *endpoint)
+static void total_endpoint(struct vl_results *results, const char *name,
+			   const struct vl_endpoint *endpoint)
 {
 	static const char *const reasons[] = {
 #define DROP_NAME(name, meaning) #name,
@@ -409,6 +428,7 @@ static void total_endpoint(struct vl_results *results, const struct vl_endpoint 
 	const uint64_t *drops = vl_device_drops(endpoint->device);
 	struct vl_totals *totals = &results->totals;
 
+	add_paused(results, name, &endpoint->pause);
 	totals->ecn_ce_rx += counters->ecn_ce_rx;
 	totals->cnp_tx += counters->cnp_tx;
 	totals->cnp_rx += counters->cnp_rx;
@@ -424,7 +444,6 @@ static void total_endpoint(struct vl_results *results, const struct vl_endpoint 
 	for (unsigned int priority = 0; priority < VL_PFC_PRIORITIES; priority++) {
 		totals->pfc_pause_tx += endpoint->pfc.frames[priority];
 		totals->pfc_resume_tx += endpoint->pfc.resumes[priority];
-		totals->pfc_paused_ns += endpoint->pause.paused_time[priority];
 	}
 	for (unsigned int i = 0; i < VL_DROP_COUNT; i++) {
 		totals->endpoint_drops += drops[i];
@@ -465,9 +484,9 @@ void vl_lab_meter_finish(struct vl_lab_meter *meter)
 	finish_bottleneck(meter);
 	for (unsigned int i = 0; i < scenario->node_count; i++) {
 		if (fabric->nodes[i].sw)
-			total_switch(results, fabric->nodes[i].sw);
+			total_switch(results, scenario->nodes[i].name, fabric->nodes[i].sw);
 		else
-			total_endpoint(results, fabric->nodes[i].endpoint);
+			total_endpoint(results, scenario->nodes[i].name, fabric->nodes[i].endpoint);
 		for (unsigned int port = 0; port < scenario->nodes[i].ports; port++)
 			total_link(results, fabric->link(fabric, i, port));
 	}

@@ -17,6 +17,8 @@
 #define GRH_AREA 40u
 /* Content of messages repeats after this; longer memory is left untouched (zero). */
 #define PATTERN_LENGTH 65536u
+/* The memory's address on the wire: not the process's, so that packets are the same in each run. */
+#define MEMORY_ADDRESS UINT64_C(0x100000000)
 /* 12: 0.64 ms, IBTA table 45. */
 #define MIN_RNR_TIMER 12
 
@@ -70,15 +72,15 @@ struct vl_traffic {
 	struct vl_timer_wheel wheel;
 };
 
-/* Where messages come from, and where they arrive. */
-static uint64_t source_address(const struct vl_traffic *traffic)
+/* Where messages come from, and where they arrive, as the wire names it. */
+static uint64_t source_address(void)
 {
-	return (uintptr_t)traffic->memory;
+	return MEMORY_ADDRESS;
 }
 
 static uint64_t sink_address(const struct vl_traffic *traffic)
 {
-	return (uintptr_t)traffic->memory + vl_traffic_memory_size(traffic->largest_message) / 2;
+	return MEMORY_ADDRESS + vl_traffic_memory_size(traffic->largest_message) / 2;
 }
 
 /* ---- Posting ------------------------------------------------------------------------------- */
@@ -114,7 +116,7 @@ static void fill_request(const struct sender *sender, struct ibv_send_wr *wr, st
 	const struct vl_traffic *traffic = flow->requester;
 	bool takes_in = flow->config.verb >= VL_FLOW_READ;
 
-	*sge = (struct ibv_sge){takes_in ? sink_address(traffic) : source_address(traffic),
+	*sge = (struct ibv_sge){takes_in ? sink_address(traffic) : source_address(),
 				flow->config.size, traffic->mr->lkey};
 	wr->sg_list = sge;
 	wr->num_sge = 1;
@@ -276,7 +278,7 @@ struct vl_traffic *vl_traffic_create(struct vl_endpoint *endpoint,
 	traffic->pd = vl_alloc_pd(endpoint->device, &status);
 	if (!traffic->pd)
 		goto fail;
-	traffic->mr = vl_reg_mr(traffic->pd, traffic->memory, size, (uintptr_t)traffic->memory,
+	traffic->mr = vl_reg_mr(traffic->pd, traffic->memory, size, MEMORY_ADDRESS,
 				IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 					IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
 				&status);
@@ -615,7 +617,7 @@ struct vl_flow *vl_flow_create(struct vl_traffic *requester, struct vl_traffic *
 				 .requester = requester,
 				 .responder = responder,
 				 .remote_address = config->verb == VL_FLOW_READ
-							   ? source_address(responder)
+							   ? source_address()
 							   : sink_address(responder),
 				 .remote_rkey = responder->mr->rkey,
 				 .first_receiver = responder->receiver_count,

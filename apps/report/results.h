@@ -96,9 +96,14 @@ struct vl_results {
 	unsigned int qp_count;
 	/* By the scenario's flows: of the completion times in the window, of all pairs. */
 	struct vl_histogram *flow_times;
-	double jain; /* of the queue pairs whose rate nobody set; 0: fewer than two of them */
+	/* Jain's index of the queue pairs that cross the bottleneck and whose rate nobody set; 0:
+	 * fewer than two of them. */
+	double jain;
 	unsigned int jain_count;
-	double goodput; /* bit/s, all queue pairs */
+	double goodput;               /* bit/s, all queue pairs */
+	double bottleneck_goodput;    /* bit/s, of those that cross the bottleneck */
+	const char *most_paused_node; /* whose port stood still longest; NULL: none did */
+	uint64_t most_paused_ns;
 	struct vl_bottleneck_result bottleneck;
 	struct vl_totals totals;
 	struct vl_drop_result drops[VL_MAX_DROP_RESULTS];

@@ -97,15 +97,31 @@ static void say_loss(const struct vl_results *results, FILE *out)
 static void say_use(const struct vl_results *results, FILE *out)
 {
 	const struct vl_bottleneck_result *bottleneck = &results->bottleneck;
+	char goodput[VL_QUANTITY_TEXT];
 
-	fprintf(out, "The line from %s to %s is %.1f %% used%s", bottleneck->node,
-		bottleneck->neighbour, bottleneck->utilization * 100,
-		bottleneck->utilization < WELL_USED ? "" : ", so it is the bottleneck");
+	fprintf(out, "The line from %s to %s is %.1f %% used and brings %s of payload",
+		bottleneck->node, bottleneck->neighbour, bottleneck->utilization * 100,
+		vl_quantity_text(VL_QUANTITY_RATE, (uint64_t)results->bottleneck_goodput, goodput));
 	if (results->jain > 0)
-		fprintf(out, ", and %u queue pairs share %s (Jain's index %.3f)",
+		fprintf(out, ", which %u queue pairs share %s (Jain's index %.3f)",
 			results->jain_count, results->jain >= EVEN ? "evenly" : "unevenly",
 			results->jain);
 	fprintf(out, ". ");
+	if (bottleneck->utilization < WELL_USED)
+		fprintf(out, "It is not the bottleneck: something else holds the flows back. ");
+}
+
+/* Whether anybody answers CNPs by sending less. */
+static bool senders_react(const struct vl_results *results)
+{
+	for (unsigned int i = 0; i < results->scenario->pair_count; i++) {
+		const struct vl_scenario_flow *flow = results->scenario->pairs[i].flow;
+		const struct vl_scenario_cc *cc = flow->has_cc ? &flow->cc : &results->scenario->cc;
+
+		if (cc->resolved.algorithm->on_cnp)
+			return true;
+	}
+	return false;
 }
 
 static void say_queue(const struct vl_results *results, FILE *out)
@@ -117,30 +133,35 @@ static void say_queue(const struct vl_results *results, FILE *out)
 		return;
 	fprintf(out, "Its queue holds %.0f KB on average, which delays each packet by %.1f us",
 		bottleneck->queue_mean / 1e3, delay);
-	if (results->totals.cnp_rx && bottleneck->kmax) {
-		if (bottleneck->queue_mean < (double)bottleneck->kmin)
-			fprintf(out, "; ECN keeps it below Kmin");
-		else if (bottleneck->queue_mean <= (double)bottleneck->kmax)
-			fprintf(out, "; ECN keeps it between Kmin and Kmax");
-		else
-			fprintf(out, "; that is above Kmax: the senders react too slowly or too "
-				     "little");
-	}
-	fprintf(out, ". ");
+	if (!bottleneck->kmax || !results->totals.cnp_rx)
+		fprintf(out, ". ");
+	else if (!senders_react(results))
+		fprintf(out, "; it is marked, but nobody slows down on CNPs. ");
+	else if (bottleneck->queue_mean < (double)bottleneck->kmin)
+		fprintf(out, "; ECN keeps it below Kmin. ");
+	else if (bottleneck->queue_mean <= (double)bottleneck->kmax)
+		fprintf(out, "; ECN keeps it between Kmin and Kmax. ");
+	else
+		fprintf(out,
+			"; that is above Kmax: the senders slow down too late or too little. ");
 }
 
 static void say_pauses(const struct vl_results *results, FILE *out)
 {
-	double run = (double)results->end, paused = (double)results->totals.pfc_paused_ns;
-
-	if (!results->totals.pfc_pause_tx)
+	if (!results->totals.pfc_pause_tx) {
 		fprintf(out, "PFC never had to pause anybody.");
-	else
+		return;
+	}
+	fprintf(out, "PFC paused senders %llu times",
+		(unsigned long long)results->totals.pfc_pause_tx);
+	if (results->most_paused_node && results->end)
 		fprintf(out,
-			"PFC paused senders %llu times, for %.0f %% of the run if all ports are "
-			"added up: what shares a link with them waits too.",
-			(unsigned long long)results->totals.pfc_pause_tx,
-			run > 0 ? paused / run * 100 : 0);
+			"; a port of %s stood still for %.0f %% of the run, and whatever shares "
+			"such "
+			"a port waits with it",
+			results->most_paused_node,
+			(double)results->most_paused_ns * 100 / (double)results->end);
+	fprintf(out, ".");
 }
 
 void vl_report_verdict(const struct vl_results *results, FILE *out)

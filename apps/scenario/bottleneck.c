@@ -90,25 +90,44 @@ static void measure_hops(struct map *map, unsigned int destination)
 	}
 }
 
-/* Adds the pair's demand to every port on its way: by the fewest hops, the lowest port of
- * several, as the network routes. */
+/* The port by which a node is left on the way to the destination at hand: by the fewest hops, the
+ * lowest port of several, as the network routes. */
+static unsigned int next_port(const struct map *map, unsigned int node)
+{
+	unsigned int port = 0;
+
+	while (map->hops[far_end(map, node, port)] + 1 != map->hops[node])
+		port++;
+	return port;
+}
+
 static void add_demand(struct map *map, const struct vl_scenario_pair *pair)
 {
 	unsigned int node, to, port;
 	double demand, offered = (double)pair->flow->rate * (double)pair->flow->qps;
 
 	data_ends(pair, &node, &to);
-	if (map->hops[node] == FAR)
-		return;
 	demand = (double)map->scenario->nodes[node].rate / map->sources[node];
 	if (offered > 0 && offered < demand)
 		demand = offered;
-	while (node != to) {
-		for (port = 0; map->hops[far_end(map, node, port)] + 1 != map->hops[node]; port++)
-			;
+	for (; node != to; node = far_end(map, node, port)) {
+		port = next_port(map, node);
 		map->demand[map->first_port[node] + port] += demand;
-		node = far_end(map, node, port);
 	}
+}
+
+static bool crosses(const struct map *map, const struct vl_scenario_pair *pair)
+{
+	unsigned int node, to, port;
+
+	data_ends(pair, &node, &to);
+	for (; node != to; node = far_end(map, node, port)) {
+		port = next_port(map, node);
+		if (node == map->scenario->bottleneck.node &&
+		    port == map->scenario->bottleneck.port)
+			return true;
+	}
+	return false;
 }
 
 /* Among switches, or, without a loaded one, among endpoints. */
@@ -143,14 +162,20 @@ bool vl_scenario_find_bottleneck(struct vl_arena *arena, struct vl_scenario *sce
 
 	if (!make_map(&map, arena, scenario))
 		return false;
-	for (unsigned int i = 0; i < scenario->pair_count; i++) {
-		data_ends(&scenario->pairs[i], &from, &to);
-		if (to != last)
-			measure_hops(&map, to);
-		last = to;
-		add_demand(&map, &scenario->pairs[i]);
+	for (unsigned int pass = 0; pass < 2; pass++) {
+		for (unsigned int i = 0; i < scenario->pair_count; i++) {
+			data_ends(&scenario->pairs[i], &from, &to);
+			if (to != last)
+				measure_hops(&map, to);
+			last = to;
+			if (pass == 0)
+				add_demand(&map, &scenario->pairs[i]);
+			else
+				scenario->pairs[i].crosses_bottleneck =
+					crosses(&map, &scenario->pairs[i]);
+		}
+		if (pass == 0 && !choose(&map, scenario, true))
+			choose(&map, scenario, false);
 	}
-	if (!choose(&map, scenario, true))
-		choose(&map, scenario, false);
 	return true;
 }

@@ -207,13 +207,30 @@ static void check_flow(struct vl_loader *loader, const struct vl_scenario *scena
 					   "an atomic is 8 B; take the size out");
 	}
 	check_service(loader, scenario, flow);
-	if (flow->start >= scenario->duration)
-		vl_section_problem(loader, &flow->section, "start",
-				   "is after the end of the run; start earlier, or give the "
-				   "scenario a longer duration");
 	flow->has_cc = flow->cc.section.node != 0;
 	if (flow->has_cc)
 		check_cc(loader, &flow->cc);
+}
+
+/* The pairs of a flow lie together, the last starts last. */
+static void check_starts(struct vl_loader *loader, const struct vl_scenario *scenario)
+{
+	const struct vl_scenario_pair *pair;
+	char start[VL_QUANTITY_TEXT], end[VL_QUANTITY_TEXT];
+
+	for (unsigned int i = 0; i < scenario->pair_count; i++) {
+		pair = &scenario->pairs[i];
+		if (pair->start < scenario->duration ||
+		    (i + 1 < scenario->pair_count && pair[1].flow == pair->flow))
+			continue;
+		vl_section_problem(loader, &pair->flow->section,
+				   pair->flow->stagger ? "stagger" : "start",
+				   "the %s starts at %s, but the run ends at %s; start earlier, or "
+				   "run longer",
+				   pair->flow->stagger ? "last pair" : "flow",
+				   vl_quantity_text(VL_QUANTITY_DURATION, pair->start, start),
+				   vl_quantity_text(VL_QUANTITY_DURATION, scenario->duration, end));
+	}
 }
 
 static void check_outstanding(struct vl_loader *loader, const struct vl_scenario *scenario)
@@ -335,6 +352,7 @@ void vl_scenario_check(struct vl_loader *loader, struct vl_scenario *scenario)
 	}
 	if (!whole)
 		return;
+	check_starts(loader, scenario);
 	check_outstanding(loader, scenario);
 	check_outputs(loader, scenario);
 	if (!vl_scenario_find_bottleneck(loader->arena, scenario))

@@ -183,6 +183,8 @@ static const struct vl_field flow_fields[] = {
 		       "from its start [until the end]"),
 	QUANTITY_FIELD("start", struct vl_scenario_flow, start, DURATION, 0, 3600 * SECOND,
 		       "when the first message is posted [0]"),
+	QUANTITY_FIELD("stagger", struct vl_scenario_flow, stagger, DURATION, 0, 3600 * SECOND,
+		       "each further pair of endpoints starts so much later [0]"),
 	QUANTITY_FIELD("qps", struct vl_scenario_flow, qps, COUNT, 1, 16384,
 		       "queue pairs between each two endpoints [1]"),
 	QUANTITY_FIELD("depth", struct vl_scenario_flow, depth, COUNT, 1, VL_FLOW_MAX_DEPTH,

@@ -88,6 +88,7 @@ struct vl_scenario_flow {
 	uint64_t messages;      /* of each QP; 0: until the end */
 	uint64_t duration;      /* ns from start; 0: until the end */
 	uint64_t start;         /* ns */
+	uint64_t stagger;       /* ns */
 	uint64_t qps;           /* of each pair of endpoints */
 	uint64_t depth;         /* outstanding messages of a QP */
 	uint64_t rate;          /* bit/s of payload offered by each QP; 0: as fast as it goes */
@@ -125,7 +126,9 @@ struct vl_scenario_cable {
 /* A flow between two endpoints: flow->qps queue pairs. */
 struct vl_scenario_pair {
 	unsigned int from, to; /* nodes */
+	uint64_t start;        /* ns */
 	const struct vl_scenario_flow *flow;
+	bool crosses_bottleneck; /* its data does */
 };
 
 struct vl_scenario {

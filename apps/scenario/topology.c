@@ -279,6 +279,7 @@ static bool pair_flow(struct vl_loader *loader, struct vl_scenario *scenario,
 		      const struct meaning *to)
 {
 	uint64_t pairs = (uint64_t)from->count * to->count;
+	uint64_t start = flow->start;
 
 	if (from->count == 1 && to->count == 1 && from->first == to->first) {
 		vl_section_problem(loader, &flow->section, "to",
@@ -298,7 +299,8 @@ static bool pair_flow(struct vl_loader *loader, struct vl_scenario *scenario,
 			if (a == b)
 				continue;
 			scenario->pairs[scenario->pair_count++] =
-				(struct vl_scenario_pair){a, b, flow};
+				(struct vl_scenario_pair){a, b, start, flow, false};
+			start += flow->stagger;
 			scenario->qp_count += (unsigned int)flow->qps;
 		}
 	}

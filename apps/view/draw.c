@@ -69,14 +69,15 @@ void vl_draw_bar(FILE *out, double part, unsigned int width)
 		fputc(' ', out);
 }
 
+static bool is_at(double place, unsigned int column, unsigned int width)
+{
+	return place > 0 && place <= 1 && (unsigned int)(place * (width - 1)) == column;
+}
+
 void vl_draw_gauge(FILE *out, double part, double low, double high, unsigned int width)
 {
-	unsigned int column = fill(out, part, width);
-	unsigned int low_column = (unsigned int)(clamp(low) * (width - 1));
-	unsigned int high_column = (unsigned int)(clamp(high) * (width - 1));
-
-	for (; column < width; column++)
-		fputc(high > 0 && (column == low_column || column == high_column) ? '|' : ' ', out);
+	for (unsigned int column = fill(out, part, width); column < width; column++)
+		fputc(is_at(low, column, width) || is_at(high, column, width) ? '|' : ' ', out);
 }
 
 void vl_draw_level(FILE *out, double part)

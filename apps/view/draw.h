@@ -24,7 +24,7 @@
 const char *vl_draw_colour(const char *sequence);
 /* part: 0..1 of width columns, filled from the left; all columns are printed. */
 void vl_draw_bar(FILE *out, double part, unsigned int width);
-/* The same with two places (0..1) shown in the empty part. */
+/* The same with two places shown in the empty part; those not above 0 or above 1 are not. */
 void vl_draw_gauge(FILE *out, double part, double low, double high, unsigned int width);
 /* One column whose height is part: 0..1. */
 void vl_draw_level(FILE *out, double part);

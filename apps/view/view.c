@@ -165,13 +165,13 @@ static void draw_queue(const struct vl_view *view, FILE *out)
 	const struct vl_sample *sample = last_sample(view);
 	unsigned int width = view->config.columns - NAME_WIDTH - 12;
 	char text[3][VL_QUANTITY_TEXT];
-	double top = (double)bottleneck->kmax;
+	double top = 1.5 * (double)bottleneck->kmin;
 
 	for (unsigned int i = 0; i < results->sample_count; i++) {
 		if (results->samples[i].queue_mean > top)
 			top = results->samples[i].queue_mean;
 	}
-	fprintf(out, "%-*.*s %s%6.1f %%%s of %s used", NAME_WIDTH, NAME_WIDTH, "", VL_BOLD,
+	fprintf(out, "%-*s%s%7.1f%s %% of %s", NAME_WIDTH, "Used", VL_BOLD,
 		sample->utilization * 100, VL_PLAIN,
 		vl_quantity_text(VL_QUANTITY_RATE, bottleneck->rate, text[0]));
 	vl_draw_end_line(out);
