@@ -4,12 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "apps/inspect/inspect.h"
 #include "apps/lab.h"
 #include "apps/option.h"
 #include "apps/replay/replay.h"
 
 static const struct vl_command *const commands[] = {
 	&vl_lab_command,
+	&vl_inspect_command,
 	&vl_replay_command,
 };
 
