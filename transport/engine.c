@@ -27,10 +27,18 @@ static void take(struct vl_link *lists, uint8_t *mask, uint8_t priority, struct 
 		*mask &= (uint8_t) ~(1u << priority);
 }
 
+/* A QP may fail under the hands of a service that then goes on to acknowledge or send. */
+static bool is_stopped(const struct vl_qp *qp)
+{
+	return qp->state == IBV_QPS_ERR || qp->state == IBV_QPS_RESET;
+}
+
 void vl_engine_urgent(struct vl_qp *qp)
 {
 	struct vl_device *device = qp->device;
 
+	if (is_stopped(qp))
+		return;
 	append(device->urgent, &device->urgent_mask, qp->priority, &qp->urgent_link);
 }
 
@@ -38,6 +46,8 @@ void vl_engine_ready(struct vl_qp *qp)
 {
 	struct vl_device *device = qp->device;
 
+	if (is_stopped(qp))
+		return;
 	/* While it is paced the armed timer is the answer: nothing may go before. RNR back-off,
 	 * which uses the same timer, does not hold READ responses. */
 	if (vl_timer_is_armed(&qp->pace_timer) && qp->requester.pace_time > device->now)

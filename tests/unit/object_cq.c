@@ -189,6 +189,75 @@ static void check_overflow(void)
 	teardown();
 }
 
+/* The completion that overflows the CQ is one of a message that arrives, or of a request that is
+ * acknowledged: the QP fails under its service's hands, and sends nothing more. */
+static void check_overflow_in_service(enum ibv_qp_type type, bool at_receiver)
+{
+	struct vl_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct endpoint peer;
+	struct vl_qp *here, *there;
+	uint8_t frame[FRAME_CAPACITY];
+	struct ibv_wc wc[4];
+	struct vl_cq *cq;
+	uint32_t length;
+
+	setup();
+	CU_ASSERT_TRUE_FATAL(endpoint_open(&peer, 2));
+	init = qp_init(&endpoint, type);
+	cq = vl_create_cq(endpoint.device, 2, NULL, NULL);
+	if (at_receiver)
+		init.recv_cq = cq;
+	else
+		init.send_cq = cq;
+	here = vl_create_qp(endpoint.pd, &init, NULL);
+	there = make_qp(&peer, type);
+	attr = qp_attr(2, vl_qp_number(there), 1, 2);
+	CU_ASSERT_EQUAL(bring_up(here, type, &attr, IBV_QPS_RTS), 0);
+	attr = qp_attr(1, vl_qp_number(here), 2, 1);
+	CU_ASSERT_EQUAL(bring_up(there, type, &attr, IBV_QPS_RTS), 0);
+	for (uint64_t i = 0; i < 5; i++) {
+		CU_ASSERT_EQUAL(post_receive(there, i, arena_sge(&peer, 0, 64)), 0);
+		CU_ASSERT_EQUAL(post_receive(here, i, arena_sge(&endpoint, 0, 64)), 0);
+		CU_ASSERT_EQUAL(at_receiver ? post_send(there, i, arena_sge(&peer, 0, 64))
+					    : post_send(here, i, arena_sge(&endpoint, 0, 64)),
+				0);
+	}
+	for (bool busy = true; busy && vl_qp_state(here) != IBV_QPS_ERR;) {
+		busy = false;
+		while ((length = take_frame(&endpoint, frame, 0))) {
+			CU_ASSERT_NOT_EQUAL(vl_qp_state(here), IBV_QPS_ERR);
+			deliver_frame(&peer, frame, length, 0);
+			busy = true;
+		}
+		length = take_frame(&peer, frame, 0);
+		if (length) {
+			deliver_frame(&endpoint, frame, length, 0);
+			busy = true;
+		}
+	}
+	CU_ASSERT_EQUAL(vl_qp_state(here), IBV_QPS_ERR);
+	CU_ASSERT_EQUAL(count_events(&endpoint, IBV_EVENT_CQ_ERR), 1);
+	CU_ASSERT_EQUAL(count_events(&endpoint, IBV_EVENT_QP_FATAL), 1);
+	CU_ASSERT_EQUAL(take_frame(&endpoint, frame, 0), 0);
+	CU_ASSERT_EQUAL(vl_next_deadline(endpoint.device), VL_NO_DEADLINE);
+	CU_ASSERT_EQUAL(vl_poll_cq(cq, 4, wc), 2);
+	CU_ASSERT_EQUAL(vl_poll_cq(cq, 4, wc), -EIO);
+	CU_ASSERT_EQUAL(here->requester.queue.head, here->requester.queue.tail);
+	CU_ASSERT_EQUAL(here->requester.queue.next, here->requester.queue.tail);
+	CU_ASSERT_EQUAL(here->responder.queue.head, here->responder.queue.tail);
+	CU_ASSERT_EQUAL(endpoint_close(&peer), 0);
+	teardown();
+}
+
+static void check_overflow_of_messages(void)
+{
+	check_overflow_in_service(IBV_QPT_RC, true);
+	check_overflow_in_service(IBV_QPT_RC, false);
+	check_overflow_in_service(IBV_QPT_UC, true);
+	check_overflow_in_service(IBV_QPT_UC, false);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -197,6 +266,7 @@ int main(int argc, char **argv)
 		{"polling_from_the_callback", check_polling_from_the_callback},
 		{"purge", check_purge},
 		{"overflow", check_overflow},
+		{"overflow_of_messages", check_overflow_of_messages},
 	};
 
 	return RUN_SUITE("object_cq", tests, argc, argv);
