@@ -22,7 +22,7 @@ struct lab_options {
 	bool list, keys, live, no_view, fast;
 	const char *show;
 	const char *json, *pcap, *pcap_at, *histogram;
-	uint64_t seed, duration, view_time;
+	uint64_t seed, duration, view_time, pcap_from, pcap_count;
 	struct vl_texts sets;
 };
 
@@ -69,6 +69,20 @@ static const struct vl_option options[] = {
 	TEXT("pcap-at", "NODE[:PORT]", pcap_at,
 	     "Where to capture: an endpoint, or a switch and the name of what is linked to its "
 	     "port [the first flow's receiver]"),
+	{.name = "pcap-from",
+	 .argument = "TIME",
+	 .help = "Start to capture then [0s]",
+	 .type = VL_OPTION_QUANTITY,
+	 .offset = offsetof(struct lab_options, pcap_from),
+	 .most = UINT64_C(3600000000000),
+	 .quantity = VL_QUANTITY_DURATION},
+	{.name = "pcap-count",
+	 .argument = "N",
+	 .help = "Capture so many packets [all]",
+	 .type = VL_OPTION_NUMBER,
+	 .offset = offsetof(struct lab_options, pcap_count),
+	 .least = 1,
+	 .most = UINT64_MAX},
 	TEXT("histogram", "FILE", histogram,
 	     "Write completion times as .hgrm percentiles, in us (of several flows, one file "
 	     "each)"),
@@ -406,6 +420,8 @@ static int run_scenario(const struct vl_command *command, const struct lab_optio
 				 .capture = outputs->capture,
 				 .capture_node = outputs->capture_node,
 				 .capture_port = outputs->capture_port,
+				 .capture_from = values->pcap_from,
+				 .capture_count = values->pcap_count,
 				 .interrupted = &interrupted,
 				 .eal_arguments = operands->eal,
 				 .eal_argument_count = operands->eal_count};

@@ -6,6 +6,7 @@
 #define VERBLINE_APPS_LAB_RUN_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "apps/report/results.h"
 #include "apps/view/view.h"
@@ -18,6 +19,8 @@ struct vl_lab_run {
 	/* Both directions at a node's port. NULL: none. */
 	struct vl_capture_writer *capture;
 	unsigned int capture_node, capture_port;
+	uint64_t capture_from;  /* ns */
+	uint64_t capture_count; /* packets; 0: all */
 	/* The user wants to leave: checked now and then. */
 	const volatile int *interrupted;
 	/* Live: for EAL. */

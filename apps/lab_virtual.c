@@ -24,6 +24,7 @@ struct lab {
 	struct vl_event look;
 	uint64_t look_interval;
 	int capture_error;
+	uint64_t captured; /* packets */
 };
 
 static struct vl_fabric_link *find_link(const struct vl_lab_fabric *fabric, unsigned int node,
@@ -95,6 +96,10 @@ static void capture_frame(void *context, const struct vl_node *node, uint32_t po
 	(void)node;
 	(void)port;
 	(void)direction;
+	if (now < lab->run->capture_from ||
+	    (lab->run->capture_count && lab->captured == lab->run->capture_count))
+		return;
+	lab->captured++;
 	status = vl_capture_writer_write(lab->run->capture, &record);
 	if (!status)
 		return;

@@ -3,8 +3,8 @@
 
 /*
  * Unreliable datagrams. As requester: each recorded packet is sent again, through an address handle
- * made from it, and compared. As responder: each is received, and must come out of the receive queue
- * as it went in; nothing is answered.
+ * made from it, and compared. As responder: each is received, and must come out of the receive
+ * queue as it went in; nothing is answered.
  */
 
 #include "apps/replay/stack.h"

@@ -289,7 +289,7 @@ struct vl_requester {
 	uint8_t outstanding_reads;
 	uint8_t retries_left, rnr_retries_left;
 	bool unlimited_credits;
-	bool has_credits;      /* an AETH has said how many */
+	bool has_credits; /* an AETH has said how many */
 	bool is_waiting_rnr;
 	bool is_waiting_credit;
 	bool has_rewound; /* since the last progress: a further implied NAK is ignored */
