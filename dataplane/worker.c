@@ -17,8 +17,10 @@
 #include <stddef.h>
 #include <time.h>
 
-#define CALL_TIMEOUT_NS  UINT64_C(5000000000)
-#define CALL_INTERVAL_NS 20000
+#define CALL_TIMEOUT_NS UINT64_C(5000000000)
+
+/* How often the control thread looks at what it waits for. */
+static const struct timespec poll_interval = {.tv_nsec = 20000};
 
 /* A function to be run between two rounds. It lies on the stack of the thread that waits for it. */
 struct call {
@@ -159,6 +161,9 @@ void vl_worker_stop(struct vl_worker *worker)
 	if (!worker->is_running)
 		return;
 	atomic_store(&worker->stop_requested, true);
+	/* rte_eal_wait_lcore spins, and may do so on the CPU that the worker needs to finish. */
+	while (rte_eal_get_lcore_state(worker->lcore) == RUNNING)
+		nanosleep(&poll_interval, NULL);
 	rte_eal_wait_lcore(worker->lcore);
 	worker->is_running = false;
 }
@@ -171,7 +176,6 @@ bool vl_worker_is_running(const struct vl_worker *worker)
 int vl_worker_call(struct vl_worker *worker, void (*function)(void *context, uint64_t now),
 		   void *context)
 {
-	static const struct timespec interval = {.tv_nsec = CALL_INTERVAL_NS};
 	struct call call = {.function = function, .context = context};
 	uint64_t deadline = vl_worker_now() + CALL_TIMEOUT_NS;
 
@@ -187,7 +191,7 @@ int vl_worker_call(struct vl_worker *worker, void (*function)(void *context, uin
 		if (vl_worker_now() > deadline &&
 		    atomic_compare_exchange_strong(&worker->call, &expected, NULL))
 			return -ETIMEDOUT;
-		nanosleep(&interval, NULL);
+		nanosleep(&poll_interval, NULL);
 	}
 	return 0;
 }
