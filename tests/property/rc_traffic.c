@@ -429,6 +429,10 @@ static void receive_completed(struct host *host, const struct ibv_wc *wc)
 		direction->receives_posted--;
 	}
 	host->free_receives[host->free_count++] = (uint32_t)wc->wr_id;
+	/* What ended in an error may hold a part of a message. */
+	if (wc->status != IBV_WC_SUCCESS)
+		memset(host->receive_slots + (size_t)wc->wr_id * TRAFFIC_SLOT, CANARY,
+		       TRAFFIC_SLOT);
 	if (wc->status == IBV_WC_SUCCESS)
 		check_receive(direction, wc);
 	else if (!may_fail(direction, wc->status))
@@ -741,6 +745,12 @@ static void check_message(struct direction *direction, const struct message *mes
 	traffic->result->bytes += message->length;
 }
 
+/* Whether receivers may be without a receive for longer than the retries last. */
+static bool may_run_dry(const struct traffic *traffic)
+{
+	return traffic->parameters.rnr_retry < 7 && traffic->parameters.late_receives;
+}
+
 static void send_completed(struct host *host, const struct ibv_wc *wc)
 {
 	struct traffic *traffic = host->traffic;
@@ -759,7 +769,8 @@ static void send_completed(struct host *host, const struct ibv_wc *wc)
 		return;
 	}
 	if (wc->status != IBV_WC_SUCCESS) {
-		if (wc->status != IBV_WC_RETRY_EXC_ERR && wc->status != IBV_WC_WR_FLUSH_ERR)
+		if (wc->status != IBV_WC_RETRY_EXC_ERR && wc->status != IBV_WC_WR_FLUSH_ERR &&
+		    !(wc->status == IBV_WC_RNR_RETRY_EXC_ERR && may_run_dry(traffic)))
 			complain(traffic, direction, "message %llu ended with status %d",
 				 (unsigned long long)wc->wr_id, wc->status);
 		if (wc->status == IBV_WC_WR_FLUSH_ERR && !direction->is_dead)
