@@ -78,60 +78,6 @@ const struct vl_command vl_replay_command = {
 	.run = replay_main,
 };
 
-/* Number of the last packet in the capture that a host sent. */
-static uint64_t last_from(const struct recording *recording, const union ibv_gid *host)
-{
-	for (uint32_t i = recording->packet_count; i-- > 0;) {
-		if (!memcmp(&recording->packets[i].packet.source_gid, host, sizeof(*host)))
-			return recording->packets[i].number;
-	}
-	return 0;
-}
-
-/* False: out of memory. */
-static bool run_trial(const struct recording *recording, struct trial *trial)
-{
-	const struct conversation *conversation = trial->conversation;
-
-	if (!conversation->path_mtu) {
-		trial->skipped = true;
-		snprintf(trial->skip_reason, sizeof(trial->skip_reason),
-			 "its packets agree on no path MTU (256, 512, 1024, 2048 or 4096)");
-		return true;
-	}
-	if (conversation->service == VL_SERVICE_UD)
-		return replay_datagrams(trial);
-	if (trial->role == REPLAY_REQUESTER)
-		return replay_as_requester(trial);
-	return replay_as_responder(trial, last_from(recording, &conversation->responder));
-}
-
-/* Every conversation in every role asked for. NULL: out of memory. */
-static struct trial *run_trials(const struct recording *recording, enum role_choice role,
-				uint32_t *count)
-{
-	struct trial *trials = calloc(2 * recording->conversation_count + 1, sizeof(*trials));
-	bool fits = trials != NULL;
-
-	*count = 0;
-	for (uint32_t i = 0; i < recording->conversation_count && fits; i++) {
-		for (unsigned int r = REPLAY_RESPONDER; r <= REPLAY_REQUESTER && fits; r++) {
-			if ((r == REPLAY_RESPONDER && role == ROLE_REQUESTER) ||
-			    (r == REPLAY_REQUESTER && role == ROLE_RESPONDER))
-				continue;
-			trials[*count].conversation = &recording->conversations[i];
-			trials[*count].role = (enum replay_role)r;
-			fits = run_trial(recording, &trials[(*count)++]);
-		}
-	}
-	if (fits)
-		return trials;
-	for (uint32_t i = 0; trials && i < *count; i++)
-		trial_release(&trials[i]);
-	free(trials);
-	return NULL;
-}
-
 static int replay_file(const struct vl_command *command, const struct replay_options *chosen,
 		       const char *path, json_t *files, bool is_quiet)
 {
@@ -145,7 +91,8 @@ static int replay_file(const struct vl_command *command, const struct replay_opt
 		vl_command_error(command, "%s: %s", path, message);
 		return VL_EXIT_USAGE;
 	}
-	trials = run_trials(recording, (enum role_choice)chosen->role, &count);
+	trials = trials_run(recording, chosen->role != ROLE_REQUESTER,
+			    chosen->role != ROLE_RESPONDER, &count);
 	if (!trials) {
 		vl_command_error(command, "%s: out of memory", path);
 		recording_free(recording);
@@ -157,9 +104,7 @@ static int replay_file(const struct vl_command *command, const struct replay_opt
 		json_array_append_new(files, report_json(recording, trials, count));
 	if (report_totals(trials, count).different || recording->damaged)
 		status = VL_EXIT_FAILED;
-	for (uint32_t i = 0; i < count; i++)
-		trial_release(&trials[i]);
-	free(trials);
+	trials_free(trials, count);
 	recording_free(recording);
 	return status;
 }

@@ -6,6 +6,7 @@
 #include "transport/wire/parse.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 const char *const replay_freedom_names[] = {
 #define REPLAY_NAME(name, text) #name,
@@ -32,12 +33,6 @@ bool trial_withhold(struct trial *trial, uint64_t number, uint32_t psn, uint64_t
 	trial->withheld[trial->withheld_count++] =
 		(struct withheld){.number = number, .evidence = evidence, .psn = psn};
 	return true;
-}
-
-void trial_release(struct trial *trial)
-{
-	free(trial->withheld);
-	trial->withheld = NULL;
 }
 
 bool stack_packets_add(struct stack_packets *packets, const struct vl_outgoing *outgoing,
@@ -73,4 +68,63 @@ void stack_packets_release(struct stack_packets *packets)
 		free(packets->items[i].bytes);
 	free(packets->items);
 	*packets = (struct stack_packets){0};
+}
+
+/* ---- All trials of a recording --------------------------------------------------------------- */
+
+/* Number of the last packet in the capture that a host sent. */
+static uint64_t last_from(const struct recording *recording, const union ibv_gid *host)
+{
+	for (uint32_t i = recording->packet_count; i-- > 0;) {
+		if (!memcmp(&recording->packets[i].packet.source_gid, host, sizeof(*host)))
+			return recording->packets[i].number;
+	}
+	return 0;
+}
+
+/* False: out of memory. */
+static bool run_trial(const struct recording *recording, struct trial *trial)
+{
+	const struct conversation *conversation = trial->conversation;
+
+	if (!conversation->path_mtu) {
+		trial->skipped = true;
+		snprintf(trial->skip_reason, sizeof(trial->skip_reason),
+			 "its packets agree on no path MTU (256, 512, 1024, 2048 or 4096)");
+		return true;
+	}
+	if (conversation->service == VL_SERVICE_UD)
+		return replay_datagrams(trial);
+	if (trial->role == REPLAY_REQUESTER)
+		return replay_as_requester(trial);
+	return replay_as_responder(trial, last_from(recording, &conversation->responder));
+}
+
+void trials_free(struct trial *trials, uint32_t count)
+{
+	for (uint32_t i = 0; trials && i < count; i++)
+		free(trials[i].withheld);
+	free(trials);
+}
+
+struct trial *trials_run(const struct recording *recording, bool as_responder, bool as_requester,
+			 uint32_t *count)
+{
+	struct trial *trials = calloc(2 * recording->conversation_count + 1, sizeof(*trials));
+	bool fits = trials != NULL;
+
+	*count = 0;
+	for (uint32_t i = 0; i < recording->conversation_count && fits; i++) {
+		for (unsigned int r = REPLAY_RESPONDER; r <= REPLAY_REQUESTER && fits; r++) {
+			if (!(r == REPLAY_RESPONDER ? as_responder : as_requester))
+				continue;
+			trials[*count].conversation = &recording->conversations[i];
+			trials[*count].role = (enum replay_role)r;
+			fits = run_trial(recording, &trials[(*count)++]);
+		}
+	}
+	if (fits)
+		return trials;
+	trials_free(trials, *count);
+	return NULL;
 }

@@ -107,7 +107,10 @@ bool replay_datagrams(struct trial *trial);
 
 /* trial.c */
 bool trial_withhold(struct trial *trial, uint64_t number, uint32_t psn, uint64_t evidence);
-void trial_release(struct trial *trial);
+/* Every conversation in every role asked for. NULL: out of memory. */
+struct trial *trials_run(const struct recording *recording, bool as_responder, bool as_requester,
+			 uint32_t *count);
+void trials_free(struct trial *trials, uint32_t count); /* NULL is fine */
 bool stack_packets_add(struct stack_packets *packets, const struct vl_outgoing *outgoing,
 		       uint64_t time);
 void stack_packets_release(struct stack_packets *packets);
