@@ -7,7 +7,7 @@
  * 8 byte WRITEs; beside it, from the same run, what the cores could do at most if they did nothing
  * but copy each payload and compute a CRC of the copy.
  *
- *   bench-live [--json FILE] [--seconds N] [--no-huge] [--require GBPS]
+ *   bench-live [--json FILE] [--seconds N | --quick] [--no-huge] [--require GBPS]
  *
  * Exit status: 0, 1 a run failed or the goodput is below --require, 2 wrong usage.
  */
@@ -437,6 +437,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 	static const struct option names[] = {
 		{"json", required_argument, NULL, 'j'},
 		{"seconds", required_argument, NULL, 's'},
+		{"quick", no_argument, NULL, 'q'},
 		{"no-huge", no_argument, NULL, 'n'},
 		{"require", required_argument, NULL, 'r'},
 		{NULL, 0, NULL, 0},
@@ -449,6 +450,8 @@ static bool parse_options(int argc, char **argv, struct options *options)
 			options->json = optarg;
 		else if (name == 's')
 			options->seconds = strtod(optarg, &end);
+		else if (name == 'q')
+			options->seconds = 0.3;
 		else if (name == 'n')
 			options->no_huge = true;
 		else if (name == 'r')
@@ -543,8 +546,9 @@ int main(int argc, char **argv)
 	long before = vl_hugepages_get();
 
 	if (!parse_options(argc, argv, &options)) {
-		fprintf(stderr, "usage: bench-live [--json FILE] [--seconds N] [--no-huge] "
-				"[--require GBPS]\n");
+		fprintf(stderr,
+			"usage: bench-live [--json FILE] [--seconds N | --quick] [--no-huge] "
+			"[--require GBPS]\n");
 		return 2;
 	}
 	if (options.no_huge || vl_hugepages_are_free(EAL_MEMORY_MB) || before < 0 ||
