@@ -119,6 +119,16 @@ static inline bool vl_fabric_link_is_free(const struct vl_fabric_link *link, uin
 	return vl_fabric_link_free_at(link) <= now;
 }
 
+/* The line stands idle until now as nobody had anything to send: that is not a caller's lateness,
+ * and slack does not make up for it. */
+static inline void vl_fabric_link_idle(struct vl_fabric_link *link, uint64_t now)
+{
+	if (link->busy_until < now) {
+		link->busy_until = now;
+		link->busy_remainder = 0;
+	}
+}
+
 /* Puts a frame on the line, which is to be free (else it follows the one before). The link holds
  * the frame from here on. */
 void vl_fabric_link_send(struct vl_fabric_link *link, struct vl_frame *frame, uint64_t now);

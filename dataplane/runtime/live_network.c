@@ -477,5 +477,6 @@ struct vl_live_counters vl_live_network_counters(const struct vl_live_network *n
 		.mempool_exhausted = part->pool.exhausted,
 		.overruns = part->overruns,
 		.late_rounds = part->late_rounds,
+		.late_time = part->late_time,
 	};
 }

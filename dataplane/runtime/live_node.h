@@ -21,6 +21,7 @@ struct live_port {
 	struct live_port *peer; /* NULL: not connected */
 	struct rte_ring *ring;  /* of frames, to the peer's worker; NULL: it is the same */
 	struct vl_frame *held;  /* arrived, but the ring was full */
+	bool has_backlog;       /* the last round left frames that the line had no time for */
 	struct vl_fabric_link link;
 };
 
@@ -47,7 +48,7 @@ struct live_part {
 	struct live_port **incoming; /* ports elsewhere whose rings end here */
 	uint32_t outgoing_count, incoming_count;
 	uint64_t last_round; /* ns */
-	uint64_t overruns, late_rounds;
+	uint64_t overruns, late_rounds, late_time;
 };
 
 struct vl_live_network {

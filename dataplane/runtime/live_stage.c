@@ -9,8 +9,14 @@
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
 
-/* Frames of one link and kind in one round, so that no link keeps the others waiting. */
-#define BURST 16
+/*
+ * Frames of one link in one round. Few are taken from a ring, so that rounds are short and a worker
+ * that cannot keep up leaves the rest to wait there, and not in its nodes' queues, where it would
+ * look like congestion. What has arrived, and what a line has time for, is moved without much ado.
+ */
+#define RING_BURST     8
+#define ARRIVAL_BURST  64
+#define TRANSMIT_BURST 64
 
 static void deliver(struct live_port *port, struct vl_frame *frame, uint64_t now)
 {
@@ -27,8 +33,9 @@ static void deliver(struct live_port *port, struct vl_frame *frame, uint64_t now
 
 static uint32_t take_from_ring(struct live_part *part, struct live_port *port, uint64_t now)
 {
-	struct vl_frame *frames[BURST];
-	unsigned int count = rte_ring_sc_dequeue_burst(port->ring, (void **)frames, BURST, NULL);
+	struct vl_frame *frames[RING_BURST];
+	unsigned int count =
+		rte_ring_sc_dequeue_burst(port->ring, (void **)frames, RING_BURST, NULL);
 
 	for (unsigned int i = 0; i < count; i++)
 		rte_prefetch0(frames[i]);
@@ -61,7 +68,7 @@ static uint32_t take_arrivals(struct live_part *part, struct live_port *port, ui
 		part->overruns++;
 		return 0;
 	}
-	while (count < BURST && vl_fabric_link_next_arrival(&port->link) <= now) {
+	while (count < ARRIVAL_BURST && vl_fabric_link_next_arrival(&port->link) <= now) {
 		struct vl_frame *frame = vl_fabric_link_receive(&port->link, now);
 
 		if (!frame)
@@ -96,13 +103,20 @@ static struct vl_frame *next_frame(struct live_part *part, struct live_port *por
 static uint32_t transmit(struct live_part *part, struct live_port *port, uint64_t now)
 {
 	uint32_t count = 0;
+	struct vl_frame *frame;
 
 	/* A frame held back means that the far worker is behind: more would only pile up. */
-	while (count < BURST && !port->held && vl_fabric_link_is_free(&port->link, now)) {
-		struct vl_frame *frame = next_frame(part, port, now);
-
-		if (!frame)
+	if (port->held)
+		return 0;
+	if (!port->has_backlog)
+		vl_fabric_link_idle(&port->link, now);
+	port->has_backlog = true;
+	while (count < TRANSMIT_BURST && vl_fabric_link_is_free(&port->link, now)) {
+		frame = next_frame(part, port, now);
+		if (!frame) {
+			port->has_backlog = false;
 			break;
+		}
 		vl_fabric_link_send(&port->link, frame, now);
 		count++;
 	}
@@ -127,8 +141,10 @@ static uint32_t run_part(void *context, uint64_t worker_now)
 	uint64_t now = worker_now > epoch ? worker_now - epoch : 0;
 	uint32_t moved = 0;
 
-	if (now - part->last_round > VL_LIVE_SLACK_NS)
+	if (now - part->last_round > VL_LIVE_SLACK_NS) {
 		part->late_rounds++;
+		part->late_time += now - part->last_round;
+	}
 	part->last_round = now;
 	for (uint32_t i = 0; i < part->incoming_count; i++)
 		moved += take_from_ring(part, part->incoming[i], now);

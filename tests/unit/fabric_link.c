@@ -143,6 +143,12 @@ static void test_slack_joins_frames(void)
 	CU_ASSERT_EQUAL(vl_fabric_link_free_at(&link), 1200);
 	vl_fabric_link_send(&link, numbered(2, 76), 1301); /* 101 ns late */
 	CU_ASSERT_EQUAL(vl_fabric_link_free_at(&link), 1401);
+	/* Nothing was there to be sent before: no slack for that. */
+	vl_fabric_link_idle(&link, 1450);
+	vl_fabric_link_send(&link, numbered(3, 76), 1450);
+	CU_ASSERT_EQUAL(vl_fabric_link_free_at(&link), 1550);
+	vl_fabric_link_idle(&link, 1500);
+	CU_ASSERT_EQUAL(vl_fabric_link_free_at(&link), 1550);
 	finish(&link);
 }
 
