@@ -222,14 +222,23 @@ static int run_to_end(struct lab *lab)
 	return status;
 }
 
-static void read_overruns(const struct lab *lab)
+static void read_workers(const struct lab *lab)
 {
+	struct vl_results *results = lab->run->results;
 	struct vl_live_counters counters;
+	double busy;
 
 	for (unsigned int worker = 0; worker < WORKERS; worker++) {
 		counters = vl_live_network_counters(lab->network, worker);
-		lab->run->results->live_overruns += counters.overruns;
-		lab->run->results->live_exhausted += counters.mempool_exhausted;
+		busy = counters.worker.total_time ? (double)counters.worker.busy_time /
+							    (double)counters.worker.total_time
+						  : 0;
+		if (busy > results->live_busy)
+			results->live_busy = busy;
+		if (counters.late_time > results->live_late_time)
+			results->live_late_time = counters.late_time;
+		results->live_overruns += counters.overruns;
+		results->live_exhausted += counters.mempool_exhausted;
 	}
 }
 
@@ -241,7 +250,7 @@ int vl_lab_run_live(const struct vl_lab_run *run, char *error, size_t error_size
 	if (!status) {
 		status = run_to_end(&lab);
 		vl_live_network_stop(lab.network);
-		read_overruns(&lab);
+		read_workers(&lab);
 		vl_lab_meter_finish(lab.meter);
 	}
 	if (status)

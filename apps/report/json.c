@@ -184,6 +184,17 @@ static json_t *series_json(const struct vl_results *results)
 	return object;
 }
 
+static json_t *workers_json(const struct vl_results *results)
+{
+	json_t *workers = json_object();
+
+	json_object_set_new(workers, "busy", real(results->live_busy));
+	json_object_set_new(workers, "kept_from_running_ns", whole(results->live_late_time));
+	json_object_set_new(workers, "ring_full", whole(results->live_overruns));
+	json_object_set_new(workers, "no_free_buffer", whole(results->live_exhausted));
+	return workers;
+}
+
 int vl_report_json(const struct vl_results *results, FILE *out)
 {
 	const struct vl_scenario *scenario = results->scenario;
@@ -193,6 +204,8 @@ int vl_report_json(const struct vl_results *results, FILE *out)
 	json_object_set_new(root, "schema_version", whole(JSON_SCHEMA_VERSION));
 	json_object_set_new(root, "verbline_version", json_string(VERBLINE_VERSION));
 	json_object_set_new(root, "mode", json_string(results->is_live ? "live" : "virtual"));
+	if (results->is_live)
+		json_object_set_new(root, "workers", workers_json(results));
 	json_object_set_new(root, "seed", whole(scenario->seed));
 	json_object_set_new(root, "end_ns", whole(results->end));
 	json_object_set_new(root, "window_start_ns", whole(results->window_start));

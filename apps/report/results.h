@@ -92,6 +92,8 @@ struct vl_results {
 	uint64_t events;            /* virtual: of the executor */
 	/* Live: times that a worker came too late, and frames that found no buffer. */
 	uint64_t live_overruns, live_exhausted;
+	double live_busy;        /* 0..1, of the busier worker */
+	uint64_t live_late_time; /* ns that a worker could not run, of the worse one */
 	struct vl_qp_result *qps;
 	unsigned int qp_count;
 	/* By the scenario's flows: of the completion times in the window, of all pairs. */

@@ -118,7 +118,7 @@ static void print_bottleneck(const struct vl_results *results, FILE *out)
 static void print_totals(const struct vl_results *results, FILE *out)
 {
 	const struct vl_totals *totals = &results->totals;
-	char paused[VL_QUANTITY_TEXT];
+	char paused[VL_QUANTITY_TEXT], late[VL_QUANTITY_TEXT];
 
 	fprintf(out, "\nCounted over the whole run\n");
 	fprintf(out, "  ECN: %llu packets marked, %llu received marked\n",
@@ -136,7 +136,12 @@ static void print_totals(const struct vl_results *results, FILE *out)
 		(unsigned long long)totals->rnr_nak_tx,
 		(unsigned long long)totals->local_ack_timeout_err);
 	if (results->is_live)
-		fprintf(out, "  workers: late %llu times, without a free buffer %llu times\n",
+		fprintf(out,
+			"  workers: the busier one %.0f %% of the time; one kept from running for "
+			"%s; "
+			"rings full %llu times, no free buffer %llu times\n",
+			results->live_busy * 100,
+			vl_quantity_text(VL_QUANTITY_DURATION, results->live_late_time, late),
 			(unsigned long long)results->live_overruns,
 			(unsigned long long)results->live_exhausted);
 	for (unsigned int i = 0; i < results->drop_count; i++)

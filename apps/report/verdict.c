@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WELL_USED   0.90
+#define WELL_USED 0.90
+/* Of a worker's time: some is lost to rounds that find nothing. */
+#define BUSY        0.80
+#define MUCH_LATE   0.10
 #define EVEN        0.95
 #define MUCH_RESENT 0.01
 
@@ -94,6 +97,18 @@ static void say_loss(const struct vl_results *results, FILE *out)
 		again > MUCH_RESENT ? ": go-back-N repeats everything after a loss" : "");
 }
 
+/* What held the flows back, if not the line. */
+static const char *bottleneck_elsewhere(const struct vl_results *results)
+{
+	if ((double)results->live_late_time > MUCH_LATE * (double)results->end)
+		return "other programs ran on the workers' CPUs for a good part of the time, and "
+		       "real time did not wait";
+	if (results->live_busy > BUSY)
+		return "this machine's cores are, as they have to do in real time what the "
+		       "scenario asks for";
+	return "something else holds the flows back";
+}
+
 static void say_use(const struct vl_results *results, FILE *out)
 {
 	const struct vl_bottleneck_result *bottleneck = &results->bottleneck;
@@ -108,7 +123,7 @@ static void say_use(const struct vl_results *results, FILE *out)
 			results->jain);
 	fprintf(out, ". ");
 	if (bottleneck->utilization < WELL_USED)
-		fprintf(out, "It is not the bottleneck: something else holds the flows back. ");
+		fprintf(out, "It is not the bottleneck: %s. ", bottleneck_elsewhere(results));
 }
 
 /* Whether anybody answers CNPs by sending less. */
