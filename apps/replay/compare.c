@@ -29,6 +29,13 @@ __attribute__((format(printf, 2, 3))) static void differ(struct comparison *comp
 			       recorded->member, stack->member);                                   \
 	} while (0)
 
+static bool needs_ack_request(const struct vl_packet *request)
+{
+	return vl_opcode_service(request->opcode) == VL_SERVICE_RC &&
+	       (request->info->flags & (VL_OPCODE_SEND | VL_OPCODE_WRITE)) &&
+	       (request->info->flags & VL_OPCODE_LAST);
+}
+
 static void compare_bth(struct comparison *comparison, const struct vl_packet *recorded,
 			const struct vl_packet *stack)
 {
@@ -46,7 +53,9 @@ static void compare_bth(struct comparison *comparison, const struct vl_packet *r
 		comparison->freedoms |= 1u << REPLAY_FREEDOM_mig_req;
 	if (recorded->ack_request == stack->ack_request)
 		return;
-	if (recorded->info->flags & VL_OPCODE_REQUEST)
+	/* The requests of replay are signalled: at its end somebody waits for each message. */
+	if ((recorded->info->flags & VL_OPCODE_REQUEST) &&
+	    (stack->ack_request || !needs_ack_request(recorded)))
 		comparison->freedoms |= 1u << REPLAY_FREEDOM_ack_request;
 	else
 		COMPARE(ack_request, "AckReq", "%d");
@@ -144,6 +153,13 @@ void trial_count(struct trial *trial, const struct comparison *comparison)
 		trial->freedoms[i] += comparison->freedoms >> i & 1;
 }
 
+void trial_count_unrecorded(struct trial *trial)
+{
+	trial->compared++;
+	trial->different++;
+	trial->unrecorded++;
+}
+
 static const char *syndrome_text(uint8_t syndrome, char text[32])
 {
 	static const char *const naks[] = {"NAK sequence", "NAK invalid request",
@@ -208,6 +224,8 @@ void trial_difference(struct trial *trial, const char *field,
 	if (trial->has_difference)
 		return;
 	trial->has_difference = true;
+	trial->difference_number = recorded ? recorded->number : 0;
+	trial->difference_psn = recorded ? recorded->packet.psn : stack ? stack->psn : 0;
 	snprintf(trial->field, sizeof(trial->field), "%s", field);
 	add_context(trial, recorded);
 	if (recorded)

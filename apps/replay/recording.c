@@ -134,7 +134,7 @@ struct recording *recording_load(const char *path, char message[REPLAY_MESSAGE])
 	if (recording && fits) {
 		recording->path = path;
 		normalise_times(recording);
-		fits = recording_sort(recording);
+		fits = recording_sort(recording) && recording_collect_writes(recording);
 	}
 	if (recording && fits)
 		return recording;
@@ -158,6 +158,7 @@ void recording_free(struct recording *recording)
 		free(recording->conversations[i].responses.items);
 	}
 	free(recording->conversations);
+	free(recording->writes);
 	free(recording->packets);
 	free(recording);
 }

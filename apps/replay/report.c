@@ -42,6 +42,7 @@ struct replay_totals report_totals(const struct trial *trials, uint32_t count)
 		totals.tolerated += trial->tolerated;
 		totals.explained += trial->explained;
 		totals.different += trial->different;
+		totals.unrecorded += trial->unrecorded;
 		totals.extra += trial->extra;
 		totals.withheld += trial->withheld_count;
 		for (unsigned int f = 0; f < REPLAY_FREEDOM_COUNT; f++)
@@ -50,6 +51,52 @@ struct replay_totals report_totals(const struct trial *trials, uint32_t count)
 			totals.habits[h] += trial->habits[h];
 	}
 	return totals;
+}
+
+/* What was concluded from the recorded answers, and so can be no difference. */
+static void print_adopted(FILE *out, const struct trial *trial)
+{
+	if (trial->not_compared || trial->not_fed)
+		fprintf(out,
+			"  left out %u: of a message that began before the capture, or to another "
+			"queue pair\n",
+			trial->not_compared + trial->not_fed);
+	if (trial->msn_offset)
+		fprintf(out, "  the connection had %u messages before the capture, its MSNs say\n",
+			trial->msn_offset);
+	if (trial->not_ready)
+		fprintf(out,
+			"  for %u requests there was no receive request, as the RNR NAKs show\n",
+			trial->not_ready);
+	if (trial->refused)
+		fprintf(out,
+			"  for %u requests there was no permission, no memory or no room, as a NAK "
+			"shows\n",
+			trial->refused);
+	if (trial->overtaken)
+		fprintf(out,
+			"  %u requests came after others that were sent later, as the NAKs show\n",
+			trial->overtaken);
+	if (trial->timeouts)
+		fprintf(out, "  %u times the recorded requester's timer ran out\n",
+			trial->timeouts);
+}
+
+static void print_withheld(FILE *out, const struct trial *trial)
+{
+	for (uint32_t i = 0; i < trial->withheld_count && i < LISTED; i++) {
+		const struct withheld *withheld = &trial->withheld[i];
+
+		fprintf(out,
+			"  withheld #%" PRIu64 " (PSN %u): lost after the point of capture, as ",
+			withheld->number, withheld->psn);
+		if (withheld->evidence)
+			fprintf(out, "#%" PRIu64 " shows\n", withheld->evidence);
+		else
+			fprintf(out, "the silence that followed shows\n");
+	}
+	if (trial->withheld_count > LISTED)
+		fprintf(out, "  withheld %u more\n", trial->withheld_count - LISTED);
 }
 
 static void print_trial(FILE *out, const struct trial *trial)
@@ -74,24 +121,8 @@ static void print_trial(FILE *out, const struct trial *trial)
 		" (fed %u, messages %u)\n",
 		trial->compared, trial->equal, trial->tolerated, trial->explained, trial->different,
 		trial->fed, trial->messages);
-	if (trial->not_compared)
-		fprintf(out,
-			"  left out %u: of a message that began before the capture, or to another "
-			"queue pair\n",
-			trial->not_compared);
-	for (uint32_t i = 0; i < trial->withheld_count && i < LISTED; i++) {
-		const struct withheld *withheld = &trial->withheld[i];
-
-		fprintf(out,
-			"  withheld #%" PRIu64 " (PSN %u): lost after the point of capture, as ",
-			withheld->number, withheld->psn);
-		if (withheld->evidence)
-			fprintf(out, "#%" PRIu64 " shows\n", withheld->evidence);
-		else
-			fprintf(out, "the silence that followed shows\n");
-	}
-	if (trial->withheld_count > LISTED)
-		fprintf(out, "  withheld %u more\n", trial->withheld_count - LISTED);
+	print_adopted(out, trial);
+	print_withheld(out, trial);
 	if (!trial->has_difference)
 		return;
 	fprintf(out, "  first difference: %s\n", trial->field);
@@ -145,7 +176,8 @@ void report_text(FILE *out, const struct recording *recording, const struct tria
 		fprintf(out, "The stack and the recorded peer differ: see the first difference "
 			     "above.\n");
 	else if (totals.compared)
-		fprintf(out, "The stack behaves as the recorded peer did.\n");
+		fprintf(out, "The stack behaves as the recorded peer did%s.\n",
+			totals.skipped ? ", as far as it could be replayed" : "");
 	else
 		fprintf(out, "There was nothing to compare.\n");
 }
@@ -171,44 +203,68 @@ static json_t *end_json(const union ibv_gid *gid, uint32_t qpn)
 			 qpn == REPLAY_UNKNOWN_QPN ? json_null() : json_integer(qpn));
 }
 
-static json_t *trial_json(const struct trial *trial)
+static json_t *withheld_json(const struct trial *trial)
 {
-	const struct conversation *conversation = trial->conversation;
-	json_t *object = json_pack(
-		"{s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o}",
-		"role", role_name(trial->role), "service", service_name(conversation->service),
-		"requester", end_json(&conversation->requester, conversation->requester_qpn),
-		"responder", end_json(&conversation->responder, conversation->responder_qpn),
-		"path_mtu_bytes", (int)conversation->path_mtu, "compared", (int)trial->compared,
-		"equal", (int)trial->equal, "tolerated", (int)trial->tolerated, "explained",
-		(int)trial->explained, "different", (int)trial->different, "stack_only",
-		(int)trial->extra, "not_compared", (int)trial->not_compared, "fed", (int)trial->fed,
-		"messages", (int)trial->messages, "freedoms",
-		counts_json(replay_freedom_names, trial->freedoms, REPLAY_FREEDOM_COUNT), "habits",
-		counts_json(replay_habit_names, trial->habits, REPLAY_HABIT_COUNT));
-	json_t *withheld = json_array(), *lines = json_array();
+	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < trial->withheld_count; i++) {
 		const struct withheld *packet = &trial->withheld[i];
 
 		json_array_append_new(
-			withheld,
+			list,
 			json_pack("{s:I, s:i, s:o}", "packet", (json_int_t)packet->number, "psn",
 				  (int)packet->psn, "shown_by",
 				  packet->evidence ? json_integer((json_int_t)packet->evidence)
 						   : json_null()));
 	}
-	json_object_set_new(object, "withheld", withheld);
-	if (trial->skipped)
-		json_object_set_new(object, "not_replayed", json_string(trial->skip_reason));
+	return list;
+}
+
+/* What was concluded from the recorded answers. */
+static json_t *adopted_json(const struct trial *trial)
+{
+	return json_pack("{s:i, s:i, s:i, s:i, s:i}", "messages_before_capture",
+			 (int)trial->msn_offset, "requests_without_receive", (int)trial->not_ready,
+			 "requests_refused", (int)trial->refused, "requests_overtaken",
+			 (int)trial->overtaken, "requester_timeouts", (int)trial->timeouts);
+}
+
+static json_t *difference_json(const struct trial *trial)
+{
+	json_t *lines = json_array();
+
 	for (uint32_t i = 0; i < trial->line_count; i++)
 		json_array_append_new(lines, json_string(trial->lines[i]));
+	return json_pack("{s:s, s:o, s:i, s:o}", "field", trial->field, "packet",
+			 trial->difference_number
+				 ? json_integer((json_int_t)trial->difference_number)
+				 : json_null(),
+			 "psn", (int)trial->difference_psn, "packets", lines);
+}
+
+static json_t *trial_json(const struct trial *trial)
+{
+	const struct conversation *conversation = trial->conversation;
+	json_t *object = json_pack(
+		"{s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, "
+		"s:o, s:o, s:o, s:o}",
+		"role", role_name(trial->role), "service", service_name(conversation->service),
+		"requester", end_json(&conversation->requester, conversation->requester_qpn),
+		"responder", end_json(&conversation->responder, conversation->responder_qpn),
+		"path_mtu_bytes", (int)conversation->path_mtu, "compared", (int)trial->compared,
+		"equal", (int)trial->equal, "tolerated", (int)trial->tolerated, "explained",
+		(int)trial->explained, "different", (int)trial->different, "different_unrecorded",
+		(int)trial->unrecorded, "stack_only", (int)trial->extra, "not_compared",
+		(int)trial->not_compared, "fed", (int)trial->fed, "not_fed", (int)trial->not_fed,
+		"messages", (int)trial->messages, "freedoms",
+		counts_json(replay_freedom_names, trial->freedoms, REPLAY_FREEDOM_COUNT), "habits",
+		counts_json(replay_habit_names, trial->habits, REPLAY_HABIT_COUNT), "adopted",
+		adopted_json(trial), "withheld", withheld_json(trial));
+
+	if (trial->skipped)
+		json_object_set_new(object, "not_replayed", json_string(trial->skip_reason));
 	if (trial->has_difference)
-		json_object_set_new(
-			object, "first_difference",
-			json_pack("{s:s, s:o}", "field", trial->field, "packets", lines));
-	else
-		json_decref(lines);
+		json_object_set_new(object, "first_difference", difference_json(trial));
 	return object;
 }
 

@@ -10,25 +10,37 @@
 #include "apps/replay/fate.h"
 #include "apps/replay/stack.h"
 
+#include "transport/credit.h"
 #include "transport/psn.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SEND_DEPTH 16384
+#define SEND_DEPTH 32768
+
+/* The recorded requester's timer is its own: the stack's is set so long that it never runs out by
+ * itself, and where the capture shows that the recorded one did, the clock is put forward. */
+#define ACK_TIMEOUT 31 /* exponent: 2.4 hours */
 
 struct run {
 	struct trial *trial;
 	const struct conversation *conversation;
+	const struct request_outcomes *requests_known;
 	struct response_outcomes outcomes;
 	struct stack stack;
+	uint64_t ahead;  /* ns: of the stack's clock, before the recorded time */
 	uint8_t *source; /* payloads of all messages, one after the other */
 	uint64_t source_size, source_used;
 	uint8_t *sink; /* of every READ and ATOMIC */
 	struct ibv_mr *source_mr, *sink_mr;
-	uint32_t posted; /* PSN up to which work requests are posted */
+	int64_t posted;   /* position up to which work requests are posted */
+	int64_t captured; /* up to which the capture has the requests */
+	uint32_t posted_count;
 	uint32_t next_response;
-	uint32_t outstanding;
+	uint64_t rnr_end;           /* of the stack's clock; 0: no RNR NAK is being heeded */
+	enum ibv_wc_status failure; /* of the first request that failed */
+	bool has_limited_credits;   /* an AETH has granted some */
+	int64_t acknowledged;       /* position up to which responses were fed */
 };
 
 static bool is_write(uint32_t flags)
@@ -82,7 +94,8 @@ static bool gather(struct run *run, uint32_t index, struct message *message)
 {
 	const struct packet_list *requests = &run->conversation->requests;
 	const struct vl_packet *first = message->first, *last = first;
-	uint32_t mtu = run->conversation->path_mtu, next = first->psn;
+	uint32_t mtu = run->conversation->path_mtu;
+	int64_t next = requests->items[index]->position;
 	uint8_t *to = run->source + run->source_used;
 	bool ended = first->info->flags & VL_OPCODE_LAST;
 
@@ -91,14 +104,14 @@ static bool gather(struct run *run, uint32_t index, struct message *message)
 	for (uint32_t i = index + 1; i < requests->count && !ended; i++) {
 		const struct vl_packet *packet = &requests->items[i]->packet;
 
-		if (packet->psn != vl_psn_add(next, 1))
+		if (requests->items[i]->position != next + 1)
 			continue;
 		if (message->length + packet->payload_length + mtu >
 		    run->source_size - run->source_used)
 			return false;
 		memcpy(to + message->length, packet->payload, packet->payload_length);
 		message->length += packet->payload_length;
-		next = packet->psn;
+		next++;
 		last = packet;
 		ended = packet->info->flags & VL_OPCODE_LAST;
 	}
@@ -161,7 +174,7 @@ static bool rebuild(struct run *run, uint32_t index, struct message *message)
 	return true;
 }
 
-/* Posts the work request whose first packet is the request at index, if it is new. */
+/* Posts the work request whose first packet is the request at index. False: no memory for it. */
 static bool post(struct run *run, uint32_t index)
 {
 	const struct vl_packet *packet = &run->conversation->requests.items[index]->packet;
@@ -169,11 +182,6 @@ static bool post(struct run *run, uint32_t index)
 	struct message message;
 	int error;
 
-	if (packet->psn != run->posted)
-		return true;
-	if (!(packet->info->flags & VL_OPCODE_FIRST) &&
-	    (packet->info->flags & (VL_OPCODE_SEND | VL_OPCODE_WRITE)))
-		return true;
 	if (!rebuild(run, index, &message))
 		return false;
 	if (message.is_flush)
@@ -182,18 +190,80 @@ static bool post(struct run *run, uint32_t index)
 				      packet->selectivity, run->stack.now);
 	else
 		error = vl_post_send(run->stack.qp, &message.wr, &bad, run->stack.now);
-	if (!error)
-		run->posted = vl_psn_add(run->posted, message.psn_count);
-	return true;
+	if (!error) {
+		run->posted += message.psn_count;
+		run->posted_count++;
+	}
+	return !error;
 }
 
-/* ---- Feeding and holding against ------------------------------------------------------------- */
+/* The first request from index on that begins the message at a position; FATE_NONE: none does. */
+static uint32_t find_beginning(const struct run *run, uint32_t index, int64_t position)
+{
+	const struct packet_list *requests = &run->conversation->requests;
+
+	for (; index < requests->count; index++) {
+		if (requests->items[index]->position == position &&
+		    starts_message(&requests->items[index]->packet))
+			return index;
+	}
+	return FATE_NONE;
+}
+
+/* Posts what the request at index needs: its message, and before it those that the capture has only
+ * as they were sent again. */
+static void post_until(struct run *run, uint32_t index)
+{
+	int64_t until = run->conversation->requests.items[index]->position;
+	uint32_t beginning;
+
+	while (run->posted <= until) {
+		beginning = find_beginning(run, index, run->posted);
+		if (beginning == FATE_NONE || !post(run, beginning))
+			return;
+	}
+}
+
+/* ---- Feeding -------------------------------------------------------------------------------- */
+
+static void drain_completions(struct run *run)
+{
+	struct ibv_wc wc;
+
+	while (vl_poll_cq(run->stack.send_cq, 1, &wc) == 1) {
+		run->trial->messages += wc.status == IBV_WC_SUCCESS;
+		if (wc.status != IBV_WC_SUCCESS && run->failure == IBV_WC_SUCCESS)
+			run->failure = wc.status;
+	}
+}
+
+/* The recorded MSNs count messages from before the capture, the stack's do not. */
+static void feed_response(struct run *run, const struct recorded_packet *response)
+{
+	struct vl_packet packet = response->packet;
+
+	if (response->time + 1 + run->ahead > run->stack.now)
+		run->stack.now = response->time + 1 + run->ahead;
+	packet.msn = (packet.msn - run->requests_known->msn_offset) & VL_PSN_MASK;
+	vl_receive(run->stack.device, &packet, run->stack.now);
+	run->trial->fed++;
+	if ((packet.info->flags & VL_OPCODE_AETH) && !is_negative(&packet) &&
+	    packet.syndrome != VL_CREDIT_UNLIMITED)
+		run->has_limited_credits = true;
+	if (response->position - is_negative(&packet) > run->acknowledged)
+		run->acknowledged = response->position - is_negative(&packet);
+	if (is_rnr_nak(&packet)) {
+		/* It was received before, though it is heeded only now. */
+		run->rnr_end = run->stack.now + vl_rnr_timer_ns(packet.syndrome & 0x1f);
+		run->ahead += run->stack.now - (response->time + 1 + run->ahead);
+	}
+	drain_completions(run);
+}
 
 /* The recorded answers up to a packet number that are due after so many requests. */
 static bool feed_responses(struct run *run, uint64_t before, uint32_t sent)
 {
 	const struct packet_list *responses = &run->conversation->responses;
-	struct ibv_wc wc;
 
 	while (run->next_response < responses->count) {
 		const struct recorded_packet *response = responses->items[run->next_response];
@@ -202,52 +272,164 @@ static bool feed_responses(struct run *run, uint64_t before, uint32_t sent)
 		if (response->number > before || outcome->not_before > sent)
 			break;
 		run->next_response++;
-		if (outcome->lost) {
-			if (!trial_withhold(run->trial, response->number, response->packet.psn,
-					    outcome->evidence))
-				return false;
-			continue;
-		}
-		if (response->time + 1 > run->stack.now)
-			run->stack.now = response->time + 1;
-		vl_receive(run->stack.device, &response->packet, run->stack.now);
-		run->trial->fed++;
-		while (vl_poll_cq(run->stack.send_cq, 1, &wc) == 1)
-			run->trial->messages += wc.status == IBV_WC_SUCCESS;
+		if (!outcome->lost)
+			feed_response(run, response);
+		else if (!trial_withhold(run->trial, response->number, response->packet.psn,
+					 outcome->evidence))
+			return false;
 	}
 	return true;
+}
+
+/* A recorded requester that goes on without credits does not heed them. */
+static bool lift_credits(struct run *run)
+{
+	const struct packet_list *responses = &run->conversation->responses;
+	struct vl_packet packet;
+
+	if (!run->has_limited_credits || !run->next_response)
+		return false;
+	packet = responses->items[run->next_response - 1]->packet;
+	packet.opcode = VL_OP_ACKNOWLEDGE;
+	packet.info = &vl_opcode_table[VL_OP_ACKNOWLEDGE];
+	packet.payload_length = 0;
+	packet.psn = (uint32_t)run->acknowledged & VL_PSN_MASK;
+	packet.syndrome = VL_CREDIT_UNLIMITED;
+	vl_receive(run->stack.device, &packet, run->stack.now);
+	run->has_limited_credits = false;
+	return true;
+}
+
+/* ---- Holding against ------------------------------------------------------------------------ */
+
+static void count_missing(struct run *run, const struct recorded_packet *recorded)
+{
+	struct trial *trial = run->trial;
+
+	trial->compared++;
+	if (run->outcomes.most_retries > 7 && run->failure == IBV_WC_RETRY_EXC_ERR) {
+		trial->explained++;
+		trial->habits[REPLAY_HABIT_retry_count_seven_never_ends]++;
+		return;
+	}
+	trial->different++;
+	trial_difference(trial,
+			 vl_qp_state(run->stack.qp) == IBV_QPS_ERR
+				 ? "recorded, and not sent by the stack, which had given up"
+				 : "recorded, and not sent by the stack",
+			 recorded, NULL);
+}
+
+/* Before the RNR timer has run out nothing may be sent. */
+static void check_rnr_wait(struct run *run, const struct recorded_packet *recorded)
+{
+	uint8_t headers[VL_MAX_HEADER_LENGTH];
+	struct vl_outgoing outgoing = {.headers = headers};
+	uint64_t last = run->rnr_end - 1;
+
+	run->rnr_end = 0;
+	if (run->stack.now > last)
+		return;
+	if (!vl_transmit(run->stack.device, last, &outgoing))
+		return;
+	trial_count_unrecorded(run->trial);
+	trial_difference(run->trial, "the stack sends before the RNR timer has run out", recorded,
+			 NULL);
+}
+
+/* The next packet of the stack. Those that the capture lacks, as the recorded requester's next PSNs
+ * show, are passed over. False: it sends none. */
+static bool take_packet(struct run *run, const struct recorded_packet *recorded,
+			struct stack_packets *sent)
+{
+	uint8_t headers[VL_MAX_HEADER_LENGTH];
+	struct vl_outgoing outgoing = {.headers = headers};
+	int64_t position;
+
+	while (vl_transmit(run->stack.device, run->stack.now, &outgoing)) {
+		stack_packets_release(sent);
+		if (!stack_packets_add(sent, &outgoing, run->stack.now))
+			return false;
+		position = recorded->position +
+			   vl_psn_distance(sent->items[0].packet.psn, recorded->packet.psn);
+		if (position < run->captured || position >= recorded->position)
+			return true;
+		run->trial->extra++;
+		run->trial->freedoms[REPLAY_FREEDOM_not_captured]++;
+	}
+	return false;
 }
 
 /* The stack's turn to send one packet, as the recorded requester did. */
 static void take_turn(struct run *run, const struct recorded_packet *recorded)
 {
+	struct stack_packets sent = {0};
+	struct comparison comparison;
+	int64_t end = recorded->position + request_psn_count(run->conversation, &recorded->packet);
+	bool lifted = false;
+
+	if (run->rnr_end)
+		check_rnr_wait(run, recorded);
+	if (recorded->time + 1 + run->ahead > run->stack.now)
+		run->stack.now = recorded->time + 1 + run->ahead;
+	if (take_packet(run, recorded, &sent) ||
+	    ((lifted = lift_credits(run)) && take_packet(run, recorded, &sent))) {
+		comparison = compare_packets(&recorded->packet, &sent.items[0].packet);
+		if (lifted)
+			comparison.freedoms |= 1u << REPLAY_FREEDOM_flow_control;
+		trial_count(run->trial, &comparison);
+		if (comparison.is_different)
+			trial_difference(run->trial, comparison.field, recorded,
+					 &sent.items[0].packet);
+	} else {
+		count_missing(run, recorded);
+	}
+	if (end > run->captured)
+		run->captured = end;
+	stack_packets_release(&sent);
+}
+
+/* ---- The end -------------------------------------------------------------------------------- */
+
+static enum ibv_wc_status status_of(uint8_t syndrome)
+{
+	switch (syndrome) {
+	case NAK_INVALID_REQUEST:
+		return IBV_WC_REM_INV_REQ_ERR;
+	case NAK_REMOTE_ACCESS:
+		return IBV_WC_REM_ACCESS_ERR;
+	default:
+		return IBV_WC_REM_OP_ERR;
+	}
+}
+
+/* A refusal ends the connection; and when everything is done, there is nothing more to send. */
+static void check_end(struct run *run)
+{
+	const struct packet_list *responses = &run->conversation->responses;
 	uint8_t headers[VL_MAX_HEADER_LENGTH];
 	struct vl_outgoing outgoing = {.headers = headers};
+	const struct recorded_packet *last =
+		responses->count ? responses->items[responses->count - 1] : NULL;
 	struct stack_packets sent = {0};
-	struct trial *trial = run->trial;
-	struct comparison comparison = {0};
 
-	if (!vl_transmit(run->stack.device, run->stack.now, &outgoing)) {
-		trial->compared++;
-		if (run->outcomes.most_retries > 7 && vl_qp_state(run->stack.qp) == IBV_QPS_ERR) {
-			trial->explained++;
-			trial->habits[REPLAY_HABIT_retry_count_seven_never_ends]++;
-			return;
-		}
-		trial->different++;
-		trial_difference(trial,
-				 vl_qp_state(run->stack.qp) == IBV_QPS_ERR
-					 ? "recorded, and not sent by the stack, which had given up"
-					 : "recorded, and not sent by the stack",
-				 recorded, NULL);
+	if (last && !run->outcomes.items[responses->count - 1].lost && is_nak(&last->packet) &&
+	    last->packet.syndrome != NAK_SEQUENCE && !run->trial->different &&
+	    (run->failure != status_of(last->packet.syndrome) ||
+	     vl_qp_state(run->stack.qp) != IBV_QPS_ERR)) {
+		trial_count_unrecorded(run->trial);
+		trial_difference(run->trial, "a refusal that does not end the stack's connection",
+				 last, NULL);
+	}
+	if (run->trial->messages != run->posted_count)
 		return;
-	}
-	if (stack_packets_add(&sent, &outgoing, run->stack.now)) {
-		comparison = compare_packets(&recorded->packet, &sent.items[0].packet);
-		trial_count(trial, &comparison);
-		if (comparison.is_different)
-			trial_difference(trial, comparison.field, recorded, &sent.items[0].packet);
-	}
+	run->stack.now += 4 * vl_ack_timeout_ns(ACK_TIMEOUT);
+	if (!vl_transmit(run->stack.device, run->stack.now, &outgoing))
+		return;
+	trial_count_unrecorded(run->trial);
+	if (stack_packets_add(&sent, &outgoing, run->stack.now))
+		trial_difference(run->trial, "sent by the stack, when everything was acknowledged",
+				 NULL, &sent.items[0].packet);
 	stack_packets_release(&sent);
 }
 
@@ -267,11 +449,29 @@ static uint64_t payload_room(const struct conversation *conversation)
 	return size;
 }
 
+/* The recorded requester's: packets of a message between two that ask for an ACK. */
+static uint32_t ack_request_interval(const struct conversation *conversation)
+{
+	uint32_t longest = 1, current = 0;
+
+	for (uint32_t i = 0; i < conversation->requests.count; i++) {
+		const struct vl_packet *packet = &conversation->requests.items[i]->packet;
+
+		current++;
+		if (packet->ack_request || (packet->info->flags & VL_OPCODE_LAST)) {
+			if (packet->ack_request && current > longest)
+				longest = current;
+			current = 0;
+		}
+	}
+	return longest;
+}
+
 static bool open_run(struct run *run, uint32_t first, char *message, size_t size)
 {
 	const struct conversation *conversation = run->conversation;
 	struct stack_options options = {
-		.model = conversation->requests.items[first],
+		.model = stack_model(&conversation->requests),
 		.type = conversation->service == VL_SERVICE_RC ? IBV_QPT_RC : IBV_QPT_UC,
 		.qpn = conversation->requester_qpn == REPLAY_UNKNOWN_QPN
 			       ? 0
@@ -280,13 +480,16 @@ static bool open_run(struct run *run, uint32_t first, char *message, size_t size
 		.path_mtu = conversation->path_mtu,
 		.sq_psn = conversation->requests.items[first]->packet.psn,
 		.send_depth = SEND_DEPTH,
-		.timeout = run->outcomes.timeout_exponent,
+		.timeout = ACK_TIMEOUT,
+		.ack_request_interval = ack_request_interval(conversation),
+		.access = STACK_ALL_ACCESS,
 	};
 	int error;
 
 	if (!stack_open(&run->stack, &options, message, size))
 		return false;
-	run->posted = options.sq_psn;
+	run->posted = run->captured = conversation->requests.items[first]->position;
+	run->acknowledged = run->posted - 1;
 	run->source_size = payload_room(conversation);
 	run->source = run->source_size <= STACK_MAX_REGION ? stack_reserve(run->source_size) : NULL;
 	run->sink = stack_reserve(VL_MAX_MESSAGE);
@@ -302,45 +505,58 @@ static bool open_run(struct run *run, uint32_t first, char *message, size_t size
 	return false;
 }
 
-bool replay_as_requester(struct trial *trial)
+/* False: out of memory. */
+static bool send_all(struct run *run)
 {
-	struct run run = {.trial = trial, .conversation = trial->conversation};
+	const struct packet_list *requests = &run->conversation->requests;
+	struct trial *trial = run->trial;
+	bool fits = true;
+
+	for (uint32_t i = 0; i < requests->count && fits; i++) {
+		const struct recorded_packet *request = requests->items[i];
+
+		if (request->position < run->requests_known->start) {
+			trial->not_compared++;
+			continue;
+		}
+		fits = feed_responses(run, request->number, i);
+		if (run->outcomes.timed_out[i]) {
+			run->ahead += 2 * vl_ack_timeout_ns(ACK_TIMEOUT);
+			trial->timeouts++;
+		}
+		if (fits && request->position >= run->posted)
+			post_until(run, i);
+		if (fits)
+			take_turn(run, request);
+		/* A NAK counts from when it was received, though it was heeded later. */
+		fits = fits && feed_responses(run, request->number, i + 1);
+	}
+	fits = fits && feed_responses(run, UINT64_MAX, UINT32_MAX);
+	if (fits && run->conversation->service == VL_SERVICE_RC)
+		check_end(run);
+	return fits;
+}
+
+bool replay_as_requester(struct trial *trial, const struct request_outcomes *outcomes)
+{
+	struct run run = {
+		.trial = trial, .conversation = trial->conversation, .requests_known = outcomes};
 	const struct packet_list *requests = &trial->conversation->requests;
 	uint32_t first = 0;
 	bool fits = true;
 
-	run.outcomes = response_outcomes(trial->conversation);
+	run.outcomes = response_outcomes(trial->conversation, outcomes->slowest_answer);
 	if (!run.outcomes.items)
 		return false;
-	while (first < requests->count &&
-	       !(requests->items[first]->packet.info->flags & VL_OPCODE_FIRST) &&
-	       (requests->items[first]->packet.info->flags & (VL_OPCODE_SEND | VL_OPCODE_WRITE)))
+	while (!starts_message(&requests->items[first]->packet))
 		first++;
-	trial->not_compared = first;
-	if (first == requests->count) {
+	if (open_run(&run, first, trial->skip_reason, sizeof(trial->skip_reason)))
+		fits = send_all(&run);
+	else
 		trial->skipped = true;
-		snprintf(trial->skip_reason, sizeof(trial->skip_reason),
-			 "the capture holds no beginning of a message");
-	} else if (!open_run(&run, first, trial->skip_reason, sizeof(trial->skip_reason))) {
-		trial->skipped = true;
-	} else {
-		for (uint32_t i = first; i < requests->count && fits; i++) {
-			const struct recorded_packet *request = requests->items[i];
-
-			fits = feed_responses(&run, request->number, i);
-			if (request->time + 1 > run.stack.now)
-				run.stack.now = request->time + 1;
-			fits = fits && post(&run, i);
-			if (fits)
-				take_turn(&run, request);
-			/* A NAK counts from when it was received, though it was heeded later. */
-			fits = fits && feed_responses(&run, request->number, i + 1);
-		}
-		fits = fits && feed_responses(&run, UINT64_MAX, UINT32_MAX);
-	}
 	stack_close(&run.stack);
 	stack_unreserve(run.source, run.source_size);
 	stack_unreserve(run.sink, VL_MAX_MESSAGE);
-	free(run.outcomes.items);
+	response_outcomes_release(&run.outcomes);
 	return fits;
 }

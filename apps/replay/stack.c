@@ -30,18 +30,45 @@ static int resolve(void *context, const union ibv_gid *destination, uint8_t mac[
 	return 0;
 }
 
+/* Below, what is reserved is used: mappings are for what may stay untouched. */
+#define LEAST_MAPPING (UINT64_C(1) << 20)
+
 uint8_t *stack_reserve(uint64_t size)
 {
-	void *memory = mmap(NULL, size ? size : 1, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *memory;
+
+	if (size < LEAST_MAPPING)
+		return calloc(1, size ? size : 1);
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
 void stack_unreserve(uint8_t *memory, uint64_t size)
 {
-	if (memory)
-		munmap(memory, size ? size : 1);
+	if (size < LEAST_MAPPING)
+		free(memory);
+	else if (memory)
+		munmap(memory, size);
+}
+
+static uint32_t traits(const struct recorded_packet *recorded)
+{
+	return (uint32_t)recorded->packet.pkey | (uint32_t)recorded->packet.mig_req << 16;
+}
+
+const struct recorded_packet *stack_model(const struct packet_list *list)
+{
+	const struct recorded_packet *candidate = list->items[0];
+	uint32_t lead = 0;
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		if (!lead)
+			candidate = list->items[i];
+		lead += traits(list->items[i]) == traits(candidate) ? 1 : UINT32_MAX;
+	}
+	return candidate;
 }
 
 static enum ibv_mtu mtu_of(uint32_t bytes)
@@ -60,9 +87,7 @@ static int connect_qp(struct stack *stack, const struct stack_options *options,
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
 		.qkey = options->qkey,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-				   IBV_ACCESS_REMOTE_ATOMIC | VL_ACCESS_FLUSH_GLOBAL |
-				   VL_ACCESS_FLUSH_PERSISTENT,
+		.qp_access_flags = options->access,
 		.path_mtu = mtu_of(options->path_mtu),
 		.dest_qp_num = options->peer_qpn,
 		.rq_psn = options->rq_psn,
@@ -119,6 +144,9 @@ bool stack_open(struct stack *stack, const struct stack_options *options, char *
 		.pkeys = {model->pkey},
 		.active_mtu = IBV_MTU_4096,
 		.max_qp_rd_atom = 128,
+		.max_mr = (1u << 24) - 1,
+		.max_unacked_packets = 1u << 22,
+		.ack_request_interval = options->ack_request_interval,
 		.unlimited_credits = options->unlimited_credits,
 		.assume_unlimited_credits = true,
 		.accept_invalid_pkey = true,

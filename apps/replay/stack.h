@@ -13,6 +13,10 @@
 /* Address space that is set aside for one key, at most; only what is touched takes memory. */
 #define STACK_MAX_REGION (UINT64_C(64) << 30)
 
+#define STACK_ALL_ACCESS                                                                           \
+	(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |             \
+	 VL_ACCESS_FLUSH_GLOBAL | VL_ACCESS_FLUSH_PERSISTENT)
+
 struct stack {
 	struct vl_device *device;
 	struct vl_pd *pd;
@@ -33,7 +37,9 @@ struct stack_options {
 	uint32_t path_mtu;
 	uint32_t sq_psn, rq_psn;
 	uint32_t send_depth;
+	uint32_t ack_request_interval; /* 0: the device's own */
 	uint8_t timeout, rnr_timer;
+	unsigned int access;
 	bool unlimited_credits;
 	bool gsi;
 	uint32_t qkey;
@@ -43,6 +49,9 @@ struct stack_options {
 bool stack_open(struct stack *stack, const struct stack_options *options, char *message,
 		size_t size);
 void stack_close(struct stack *stack);
+
+/* A packet of a list, which is not empty, whose P_Key and MigReq are those of most. */
+const struct recorded_packet *stack_model(const struct packet_list *list);
 
 /* Address space of a size, zero until written; NULL when it is not to be had. */
 uint8_t *stack_reserve(uint64_t size);

@@ -3,6 +3,8 @@
 
 #include "apps/replay/trial.h"
 
+#include "apps/replay/fate.h"
+
 #include "transport/wire/parse.h"
 
 #include <stdlib.h>
@@ -72,32 +74,107 @@ void stack_packets_release(struct stack_packets *packets)
 
 /* ---- All trials of a recording --------------------------------------------------------------- */
 
-/* Number of the last packet in the capture that a host sent. */
-static uint64_t last_from(const struct recording *recording, const union ibv_gid *host)
+struct host {
+	union ibv_gid gid;
+	struct last_seen last;
+};
+
+static int compare_hosts(const void *a, const void *b)
 {
-	for (uint32_t i = recording->packet_count; i-- > 0;) {
-		if (!memcmp(&recording->packets[i].packet.source_gid, host, sizeof(*host)))
-			return recording->packets[i].number;
+	return memcmp(&((const struct host *)a)->gid, &((const struct host *)b)->gid,
+		      sizeof(union ibv_gid));
+}
+
+/* Who answers, and when each was heard of last. NULL: out of memory. */
+static struct host *find_hosts(const struct recording *recording, uint32_t *count)
+{
+	struct host *hosts = calloc(recording->conversation_count + 1, sizeof(*hosts));
+	uint32_t kept = 0;
+
+	if (!hosts)
+		return NULL;
+	for (uint32_t i = 0; i < recording->conversation_count; i++)
+		hosts[i].gid = recording->conversations[i].responder;
+	qsort(hosts, recording->conversation_count, sizeof(*hosts), compare_hosts);
+	for (uint32_t i = 0; i < recording->conversation_count; i++) {
+		if (!kept || compare_hosts(&hosts[kept - 1], &hosts[i]))
+			hosts[kept++] = hosts[i];
 	}
-	return 0;
+	*count = kept;
+	for (uint32_t i = 0; kept && i < recording->packet_count; i++) {
+		const struct recorded_packet *packet = &recording->packets[i];
+		struct host key = {.gid = packet->packet.source_gid}, *host;
+
+		host = bsearch(&key, hosts, kept, sizeof(*hosts), compare_hosts);
+		if (host)
+			host->last = (struct last_seen){packet->number, packet->time};
+	}
+	return hosts;
+}
+
+/* Without the other direction, who was answered with what cannot be known: unless nothing ever was,
+ * and the requester says so by starting over and over. */
+static bool is_unanswered(const struct conversation *conversation,
+			  const struct request_outcomes *outcomes)
+{
+	const struct packet_list *requests = &conversation->requests;
+	int64_t highest = INT64_MIN;
+	bool is_repeated = false;
+
+	for (uint32_t i = 0; i < requests->count; i++) {
+		if (requests->items[i]->position > highest) {
+			if (is_repeated)
+				return false;
+			highest = requests->items[i]->position;
+		} else if (requests->items[i]->position == outcomes->start) {
+			is_repeated = true;
+		}
+	}
+	return is_repeated;
+}
+
+static bool skip(struct trial *trial, const char *reason)
+{
+	trial->skipped = true;
+	snprintf(trial->skip_reason, sizeof(trial->skip_reason), "%s", reason);
+	return true;
 }
 
 /* False: out of memory. */
-static bool run_trial(const struct recording *recording, struct trial *trial)
+static bool run_connected(struct trial *trial, const struct last_seen *last)
 {
 	const struct conversation *conversation = trial->conversation;
+	struct request_outcomes outcomes = request_outcomes(conversation, last->number);
+	bool fits = outcomes.items != NULL;
 
-	if (!conversation->path_mtu) {
-		trial->skipped = true;
-		snprintf(trial->skip_reason, sizeof(trial->skip_reason),
-			 "its packets agree on no path MTU (256, 512, 1024, 2048 or 4096)");
-		return true;
-	}
+	trial->msn_offset = outcomes.msn_offset;
+	if (!fits)
+		return false;
+	if (outcomes.start == INT64_MAX)
+		skip(trial, "the capture holds no beginning of a message");
+	else if (conversation->service == VL_SERVICE_RC && !last->number &&
+		 (trial->role == REPLAY_RESPONDER || !is_unanswered(conversation, &outcomes)))
+		skip(trial, "the capture holds nothing that the responder sent");
+	else if (trial->role == REPLAY_REQUESTER)
+		fits = replay_as_requester(trial, &outcomes);
+	else
+		fits = replay_as_responder(trial, &outcomes, last);
+	request_outcomes_release(&outcomes);
+	return fits;
+}
+
+static bool run_trial(struct trial *trial, const struct host *hosts, uint32_t host_count)
+{
+	const struct conversation *conversation = trial->conversation;
+	struct host key = {.gid = conversation->responder};
+	const struct host *host = bsearch(&key, hosts, host_count, sizeof(*hosts), compare_hosts);
+
+	if (!conversation->path_mtu)
+		return skip(trial,
+			    "its packets agree on no path MTU (256, 512, 1024, 2048 or 4096)");
 	if (conversation->service == VL_SERVICE_UD)
 		return replay_datagrams(trial);
-	if (trial->role == REPLAY_REQUESTER)
-		return replay_as_requester(trial);
-	return replay_as_responder(trial, last_from(recording, &conversation->responder));
+	return run_connected(trial, &host->last);
 }
 
 void trials_free(struct trial *trials, uint32_t count)
@@ -110,19 +187,24 @@ void trials_free(struct trial *trials, uint32_t count)
 struct trial *trials_run(const struct recording *recording, bool as_responder, bool as_requester,
 			 uint32_t *count)
 {
-	struct trial *trials = calloc(2 * recording->conversation_count + 1, sizeof(*trials));
-	bool fits = trials != NULL;
+	struct trial *trials =
+		calloc(2 * (size_t)recording->conversation_count + 1, sizeof(*trials));
+	uint32_t host_count = 0;
+	struct host *hosts = find_hosts(recording, &host_count);
+	bool fits = trials && hosts;
 
 	*count = 0;
 	for (uint32_t i = 0; i < recording->conversation_count && fits; i++) {
 		for (unsigned int r = REPLAY_RESPONDER; r <= REPLAY_REQUESTER && fits; r++) {
 			if (!(r == REPLAY_RESPONDER ? as_responder : as_requester))
 				continue;
+			trials[*count].recording = recording;
 			trials[*count].conversation = &recording->conversations[i];
 			trials[*count].role = (enum replay_role)r;
-			fits = run_trial(recording, &trials[(*count)++]);
+			fits = run_trial(&trials[(*count)++], hosts, host_count);
 		}
 	}
+	free(hosts);
 	if (fits)
 		return trials;
 	trials_free(trials, *count);

@@ -26,7 +26,12 @@ enum replay_role {
 	X(mig_req, "MigReq says what the sender's migration state is (10.4.1.4)")                  \
 	X(rnr_timer, "the RNR timer is the responder's choice (9.7.5.2.8)")                        \
 	X(ack_request, "when to ask for an ACK is the requester's choice (9.7.3.1)")               \
-	X(capture_ended, "the capture ends before the recorded peer's answer")
+	X(flow_control, "whether credits are heeded is agreed when the connection is made "        \
+			"(9.7.7.2)")                                                               \
+	X(read_cut_short, "a READ that is asked for again need not be answered to its end first")  \
+	X(capture_ended, "the capture ends before the recorded peer's answer")                     \
+	X(not_captured, "the recorded peer sent it too, as its next PSNs show, but the capture "   \
+			"lacks it")
 
 /* X(name, text): where Linux soft-RoCE, the recorded peer, leaves the standard. */
 #define REPLAY_HABITS(X)                                                                           \
@@ -35,6 +40,9 @@ enum replay_role {
 	X(operational_error_for_long_send,                                                         \
 	  "soft-RoCE refuses a SEND that is longer than the receive buffer with NAK remote "       \
 	  "operational error; IBTA 9.7.4.1.6 asks for NAK invalid request")                        \
+	X(failed_invalidate_not_counted,                                                           \
+	  "soft-RoCE acknowledges a SEND whose R_Key it could not invalidate, but does not count " \
+	  "it in the MSN")                                                                         \
 	X(retry_count_seven_never_ends,                                                            \
 	  "soft-RoCE takes the retry count 7 as endless; to IBTA 9.7.6.1.1 it is seven retries")
 
@@ -61,11 +69,20 @@ struct stack_packet {
 	uint32_t length;
 	uint8_t *bytes; /* owned */
 	struct vl_packet packet;
+	/* A responder's: the recorded request that it answers, by index, and what an ACK must say
+	 * then. */
+	uint32_t cause;
+	uint32_t last_psn, msn;
 };
 
 struct stack_packets {
 	struct stack_packet *items;
 	uint32_t count, room;
+};
+
+/* The last packet of the capture that a host sent; zeros: none. */
+struct last_seen {
+	uint64_t number, time;
 };
 
 struct withheld {
@@ -78,31 +95,45 @@ struct withheld {
 #define REPLAY_LINE    200
 
 struct trial {
+	const struct recording *recording;
 	const struct conversation *conversation;
 	enum replay_role role;
 	bool skipped;
 	char skip_reason[REPLAY_LINE];
 
-	uint32_t compared; /* recorded packets of the role's side */
+	/* compared == equal + tolerated + explained + different, and of the role's side the capture
+	 * holds compared - unrecorded + not_compared packets. */
+	uint32_t compared;
 	uint32_t equal, tolerated, explained, different;
-	uint32_t extra;        /* of the stack alone, and tolerated */
+	uint32_t unrecorded;   /* of the different: what the stack alone did, or failed to do */
+	uint32_t extra;        /* packets of the stack alone that are tolerated */
 	uint32_t not_compared; /* recorded, but of a message that began before the capture */
 	uint32_t freedoms[REPLAY_FREEDOM_COUNT], habits[REPLAY_HABIT_COUNT];
 	uint32_t fed;      /* packets of the other side given to the stack */
+	uint32_t not_fed;  /* of a message that began before the capture */
 	uint32_t messages; /* completed by the stack */
 	struct withheld *withheld;
 	uint32_t withheld_count, withheld_room;
+	uint32_t not_ready;  /* requests without a receive request, as RNR NAKs show */
+	uint32_t refused;    /* requests without the memory or the permission, as a NAK shows */
+	uint32_t overtaken;  /* packets given to the stack in another order than recorded */
+	uint32_t timeouts;   /* of the requester */
+	uint32_t msn_offset; /* messages before the capture */
 
 	/* The first difference, with what came before it on both sides. */
 	bool has_difference;
+	uint64_t difference_number; /* of the recorded packet; 0: the stack alone sent one */
+	uint32_t difference_psn;
 	char field[REPLAY_LINE];
 	char lines[2 * REPLAY_CONTEXT + 4][REPLAY_LINE];
 	uint32_t line_count;
 };
 
 /* responder.c, requester.c, datagram.c. False: out of memory. */
-bool replay_as_responder(struct trial *trial, uint64_t last_from_responder);
-bool replay_as_requester(struct trial *trial);
+struct request_outcomes;
+bool replay_as_responder(struct trial *trial, const struct request_outcomes *outcomes,
+			 const struct last_seen *last);
+bool replay_as_requester(struct trial *trial, const struct request_outcomes *outcomes);
 bool replay_datagrams(struct trial *trial);
 
 /* trial.c */
@@ -111,6 +142,7 @@ bool trial_withhold(struct trial *trial, uint64_t number, uint32_t psn, uint64_t
 struct trial *trials_run(const struct recording *recording, bool as_responder, bool as_requester,
 			 uint32_t *count);
 void trials_free(struct trial *trials, uint32_t count); /* NULL is fine */
+/* Adds a packet that the stack sends. False: out of memory. */
 bool stack_packets_add(struct stack_packets *packets, const struct vl_outgoing *outgoing,
 		       uint64_t time);
 void stack_packets_release(struct stack_packets *packets);
@@ -124,6 +156,8 @@ struct comparison {
 struct comparison compare_packets(const struct vl_packet *recorded, const struct vl_packet *stack);
 /* Counts an outcome for one recorded packet. */
 void trial_count(struct trial *trial, const struct comparison *comparison);
+/* Counts an outcome of which no other comparison tells: what the stack did alone, or not at all. */
+void trial_count_unrecorded(struct trial *trial);
 /* Notes the first difference. Either packet may be NULL: that side sent nothing. */
 void trial_difference(struct trial *trial, const char *field,
 		      const struct recorded_packet *recorded, const struct vl_packet *stack);
@@ -133,7 +167,8 @@ void packet_describe(char line[REPLAY_LINE], const char *who, uint64_t number,
 
 /* report.c */
 struct replay_totals {
-	uint32_t trials, skipped, compared, equal, tolerated, explained, different, extra, withheld;
+	uint32_t trials, skipped, compared, equal, tolerated, explained, different, unrecorded,
+		extra, withheld;
 	uint32_t freedoms[REPLAY_FREEDOM_COUNT], habits[REPLAY_HABIT_COUNT];
 };
 void report_text(FILE *out, const struct recording *recording, const struct trial *trials,

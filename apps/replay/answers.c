@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "apps/replay/answers.h"
+
+#include "transport/psn.h"
+
+/* How much later than its slowest answer a recorded responder may still be expected to answer. */
+#define PATIENCE       4
+#define LEAST_PATIENCE UINT64_C(1000000) /* ns */
+
+struct holding {
+	struct trial *trial;
+	const struct packet_list *recorded;
+	const struct stack_packets *answers;
+	const struct request_outcomes *outcomes;
+	const struct last_seen *last;
+};
+
+static bool is_same_answer(const struct vl_packet *a, const struct vl_packet *b)
+{
+	return a->psn == b->psn && a->opcode == b->opcode &&
+	       (a->syndrome & 0xe0) == (b->syndrome & 0xe0);
+}
+
+/* ---- Outcomes ------------------------------------------------------------------------------- */
+
+/* Whether the recorded packet, which the stack did not send, is a known habit of the peer. */
+static bool is_habit(const struct holding *holding, uint32_t index)
+{
+	const struct vl_packet *packet = &holding->recorded->items[index]->packet;
+
+	if (!is_nak(packet) || packet->syndrome != NAK_SEQUENCE)
+		return false;
+	for (uint32_t i = index; i-- > 0;) {
+		const struct vl_packet *before = &holding->recorded->items[i]->packet;
+
+		if (before->psn != packet->psn)
+			return false;
+		if (is_rnr_nak(before))
+			return true;
+	}
+	return false;
+}
+
+static void count_habit(struct trial *trial, enum replay_habit habit)
+{
+	trial->compared++;
+	trial->explained++;
+	trial->habits[habit]++;
+}
+
+static bool is_long_send_habit(const struct vl_packet *recorded, const struct vl_packet *stack)
+{
+	return is_acknowledge(recorded) && is_acknowledge(stack) && recorded->psn == stack->psn &&
+	       recorded->syndrome == NAK_REMOTE_OPERATIONAL &&
+	       stack->syndrome == NAK_INVALID_REQUEST;
+}
+
+/* Of the ACK of the last SEND of a connection, which ends with it. */
+static bool is_invalidate_habit(const struct holding *holding, const struct vl_packet *expected,
+				uint32_t i, uint32_t j)
+{
+	const struct stack_packet *ours = &holding->answers->items[j];
+	const struct recorded_packet *cause =
+		holding->trial->conversation->requests.items[ours->cause];
+
+	return (cause->packet.info->flags & VL_OPCODE_IETH) && is_ack(expected) &&
+	       is_ack(&ours->packet) && i + 1 == holding->recorded->count &&
+	       vl_psn_add(expected->msn, 1) == ours->packet.msn &&
+	       expected->psn == ours->packet.psn && expected->psn == cause->packet.psn;
+}
+
+static void count_pair(const struct holding *holding, uint32_t i, uint32_t j)
+{
+	const struct recorded_packet *recorded = holding->recorded->items[i];
+	const struct vl_packet *stack = &holding->answers->items[j].packet;
+	struct vl_packet expected = recorded->packet;
+	struct comparison comparison;
+
+	expected.msn = (expected.msn - holding->outcomes->msn_offset) & VL_PSN_MASK;
+	if (is_long_send_habit(&expected, stack)) {
+		count_habit(holding->trial, REPLAY_HABIT_operational_error_for_long_send);
+		return;
+	}
+	if (is_invalidate_habit(holding, &expected, i, j)) {
+		count_habit(holding->trial, REPLAY_HABIT_failed_invalidate_not_counted);
+		return;
+	}
+	comparison = compare_packets(&expected, stack);
+	trial_count(holding->trial, &comparison);
+	if (comparison.is_different)
+		trial_difference(holding->trial, comparison.field, recorded, stack);
+}
+
+/* The stack has not sent this one. An ACK may have been put off; but what it says must be true. */
+static void count_missing(const struct holding *holding, uint32_t i)
+{
+	const struct recorded_packet *recorded = holding->recorded->items[i];
+	struct trial *trial = holding->trial;
+	char field[REPLAY_LINE] = "recorded, and not sent by the stack";
+
+	trial->compared++;
+	if (is_ack(&recorded->packet)) {
+		uint32_t msn = expected_msn(holding->outcomes, recorded->position);
+
+		if (recorded->packet.msn == msn) {
+			trial->tolerated++;
+			trial->freedoms[REPLAY_FREEDOM_ack_coalescing]++;
+			return;
+		}
+		snprintf(field, sizeof(field),
+			 "MSN: recorded %u, by the messages up to its PSN %u; and not sent by the "
+			 "stack",
+			 recorded->packet.msn, msn);
+	}
+	trial->different++;
+	trial_difference(trial, field, recorded, NULL);
+}
+
+static void count_extra(const struct holding *holding, uint32_t j, uint32_t i)
+{
+	const struct recorded_packet *beside =
+		i < holding->recorded->count ? holding->recorded->items[i] : NULL;
+
+	trial_count_unrecorded(holding->trial);
+	trial_difference(holding->trial, "sent by the stack, and not recorded", beside,
+			 &holding->answers->items[j].packet);
+}
+
+static void tolerate_extra(const struct holding *holding, enum replay_freedom freedom)
+{
+	holding->trial->extra++;
+	holding->trial->freedoms[freedom]++;
+}
+
+/* An ACK of the stack alone: it must name the last packet that came in order, with the messages up
+ * to there, and no packet is acknowledged twice. */
+static bool is_true_ack(const struct holding *holding, uint32_t j)
+{
+	const struct stack_packet *ours = &holding->answers->items[j];
+	const struct stack_packet *before = j ? ours - 1 : NULL;
+
+	return is_ack(&ours->packet) && ours->packet.psn == ours->last_psn &&
+	       ours->packet.msn == ours->msn &&
+	       !(before && before->cause == ours->cause &&
+		 is_same_answer(&before->packet, &ours->packet));
+}
+
+static void count_own(const struct holding *holding, uint32_t j, uint32_t i)
+{
+	if (is_true_ack(holding, j))
+		tolerate_extra(holding, REPLAY_FREEDOM_ack_coalescing);
+	else
+		count_extra(holding, j, i);
+}
+
+/* ---- Side by side --------------------------------------------------------------------------- */
+
+/* The recorded answer to a READ broke off when a repeated request came. */
+static bool is_cut_short(const struct holding *holding, uint32_t i, uint32_t j)
+{
+	const struct stack_packet *ours = &holding->answers->items[j];
+	uint32_t request = holding->outcomes->begins_answer_to[i];
+
+	return request != FATE_NONE && ours->cause < request &&
+	       (ours->packet.info->flags & VL_OPCODE_READ) &&
+	       !holding->outcomes->items[request].is_expected &&
+	       vl_psn_distance(holding->recorded->items[i]->packet.psn, ours->packet.psn) < 0;
+}
+
+/* Both have the same PSN. Of two that differ an ACK gives way, if what is next to it fits. */
+static void hold_pair(const struct holding *holding, uint32_t *i, uint32_t *j)
+{
+	const struct packet_list *recorded = holding->recorded;
+	const struct stack_packets *answers = holding->answers;
+	const struct vl_packet *theirs = &recorded->items[*i]->packet;
+	const struct vl_packet *ours = &answers->items[*j].packet;
+
+	if (!is_same_answer(theirs, ours)) {
+		if (is_ack(ours) && *j + 1 < answers->count &&
+		    is_same_answer(theirs, &answers->items[*j + 1].packet)) {
+			count_own(holding, (*j)++, *i);
+			return;
+		}
+		if (is_ack(theirs) && *i + 1 < recorded->count &&
+		    is_same_answer(&recorded->items[*i + 1]->packet, ours)) {
+			count_missing(holding, (*i)++);
+			return;
+		}
+	}
+	count_pair(holding, (*i)++, (*j)++);
+}
+
+static void hold_one(const struct holding *holding, uint32_t *i, uint32_t *j)
+{
+	const struct vl_packet *theirs = &holding->recorded->items[*i]->packet;
+	const struct vl_packet *ours = &holding->answers->items[*j].packet;
+	int32_t distance = vl_psn_distance(theirs->psn, ours->psn);
+
+	if (!is_same_answer(theirs, ours) && is_habit(holding, *i)) {
+		count_habit(holding->trial, REPLAY_HABIT_nak_sequence_after_rnr_nak);
+		++*i;
+	} else if (is_cut_short(holding, *i, *j)) {
+		tolerate_extra(holding, REPLAY_FREEDOM_read_cut_short);
+		++*j;
+	} else if (distance == 0) {
+		hold_pair(holding, i, j);
+	} else if (is_ack(theirs) && distance < 0) {
+		count_missing(holding, (*i)++);
+	} else if (distance > 0) {
+		count_own(holding, (*j)++, *i);
+	} else {
+		count_missing(holding, (*i)++);
+	}
+}
+
+/*
+ * The recorded responder may have answered after the capture had ended: but not refused, not what
+ * it had answered before, and not when it was heard of long after.
+ */
+static void hold_rest(const struct holding *holding, uint32_t j)
+{
+	const struct packet_list *requests = &holding->trial->conversation->requests;
+	const struct recorded_packet *last =
+		holding->recorded->count ? holding->recorded->items[holding->recorded->count - 1]
+					 : NULL;
+	uint64_t patience = PATIENCE * holding->outcomes->slowest_answer + LEAST_PATIENCE;
+
+	for (; j < holding->answers->count; j++) {
+		const struct stack_packet *ours = &holding->answers->items[j];
+		const struct recorded_packet *cause = requests->items[ours->cause];
+		bool is_due = !last || cause->number > last->number ||
+			      vl_psn_distance(ours->packet.psn, last->packet.psn) > 0;
+
+		if (is_negative(&ours->packet) || !is_due ||
+		    (holding->last->time > cause->time + patience &&
+		     !holding->trial->conversation->is_continued))
+			count_own(holding, j, holding->recorded->count);
+		else
+			tolerate_extra(holding, REPLAY_FREEDOM_capture_ended);
+	}
+}
+
+void hold_answers(struct trial *trial, const struct stack_packets *answers,
+		  const struct request_outcomes *outcomes, const struct last_seen *last)
+{
+	struct holding holding = {.trial = trial,
+				  .recorded = &trial->conversation->responses,
+				  .answers = answers,
+				  .outcomes = outcomes,
+				  .last = last};
+	uint32_t i = 0, j = 0;
+
+	while (i < holding.recorded->count) {
+		/* To a request from before the capture. */
+		if (holding.recorded->items[i]->position < outcomes->start) {
+			trial->not_compared++;
+			i++;
+		} else if (j < answers->count) {
+			hold_one(&holding, &i, &j);
+		} else if (is_habit(&holding, i)) {
+			count_habit(trial, REPLAY_HABIT_nak_sequence_after_rnr_nak);
+			i++;
+		} else {
+			count_missing(&holding, i++);
+		}
+	}
+	hold_rest(&holding, j);
+}
