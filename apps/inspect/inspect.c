@@ -253,7 +253,7 @@ static int run(const struct vl_command *command, int argc, char **argv)
 {
 	struct session session = {.command = command, .options.lines = 20};
 	struct vl_operands operands;
-	struct vl_output output = {NULL};
+	struct vl_output output = {0};
 	char error[512];
 	int status;
 
