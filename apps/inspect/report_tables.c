@@ -38,7 +38,10 @@ void inspect_print_hosts(const struct inspect_printer *printer)
 					   host->mac[5]);
 		else
 			inspect_table_cell(&table, "%s", "");
-		inspect_table_cell(&table, host->vlan_present ? "%u" : "", host->vlan_id);
+		if (host->vlan_present)
+			inspect_table_cell(&table, "%u", host->vlan_id);
+		else
+			inspect_table_cell(&table, "%s", "");
 		inspect_table_cell(&table, "%" PRIu32, host->qps);
 		inspect_table_cell(&table, "%s", inspect_count_text(host->packets_sent, text));
 		inspect_table_cell(&table, "%s", inspect_bytes_text(host->bytes_sent, text));
@@ -150,8 +153,10 @@ void inspect_print_flows(const struct inspect_printer *printer)
 		}
 		shown++;
 		flow_cells(&table, flow, is_second);
-		inspect_table_cell(&table, flow->path_mtu && !is_second ? "%" PRIu32 : "",
-				   flow->path_mtu);
+		if (flow->path_mtu && !is_second)
+			inspect_table_cell(&table, "%" PRIu32, flow->path_mtu);
+		else
+			inspect_table_cell(&table, "%s", "");
 		inspect_table_cell(&table, "%s", inspect_count_text(flow->packets, text));
 		inspect_table_cell(&table, "%s",
 				   requests ? inspect_count_text(flow->requests.messages, text)
