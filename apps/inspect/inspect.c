@@ -309,7 +309,7 @@ const struct vl_command vl_inspect_command = {
 	.operands = "FILE...",
 	.least_operands = 1,
 	.most_operands = UINT_MAX,
-	.summary = "Says what is in a capture, and whether it is well",
+	.summary = "say what is in a capture, and whether anything is wrong",
 	.description =
 		"Reads captures (pcap, pcapng; Ethernet, raw IP, Linux cooked, InfiniBand, ERF) of "
 		"any size and reports hosts, QPs, opcodes, retransmissions, gaps, NAKs, congestion "
