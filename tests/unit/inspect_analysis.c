@@ -1,0 +1,734 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* What inspect makes of traffic written by hand: one connection between hosts A and B, of which
+ * packets are left out, repeated, swapped, marked and cut. */
+
+#include "apps/inspect/analysis.h"
+#include "apps/inspect/describe.h"
+#include "apps/inspect/verdict.h"
+#include "tests/support/suite.h"
+#include "transport/psn.h"
+#include "transport/wire/headers.h"
+#include "transport/wire/icrc.h"
+#include "transport/wire/opcode.h"
+#include "transport/wire/parse.h"
+#include "transport/wire/path.h"
+#include "transport/wire/vcrc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QPN_A 0xa1
+#define QPN_B 0xb2
+#define ACK   0x1f
+#define NAK   0x60
+#define RNR   0x2c /* 0.64 ms */
+#define US    UINT64_C(1000)
+#define MS    UINT64_C(1000000)
+
+static struct inspect_analysis *analysis;
+static uint64_t now;
+
+/* What a test may vary; zeros are the plain case. */
+struct variant {
+	enum vl_encapsulation encapsulation;
+	uint32_t qpn, source_qpn;
+	uint32_t length;     /* payload */
+	uint32_t dma_length; /* READ */
+	uint32_t captured;   /* bytes of the frame; 0: all */
+	uint16_t udp_source_port;
+	uint8_t syndrome, traffic_class, priority;
+	bool vlan, spoil_icrc, spoil_vcrc;
+};
+
+static void set_address(union ibv_gid *gid, enum vl_encapsulation encapsulation, char host)
+{
+	memset(gid, 0, sizeof(*gid));
+	if (encapsulation == VL_ENCAPSULATION_ROCEV2_IPV4) {
+		memset(gid->raw + 10, 0xff, 2);
+		gid->raw[12] = 10;
+	} else {
+		gid->raw[0] = 0xfd;
+	}
+	gid->raw[15] = (uint8_t)host;
+}
+
+static uint32_t write_extensions(uint8_t *at, uint32_t flags, const struct variant *variant)
+{
+	uint8_t *start = at;
+
+	if (flags & VL_OPCODE_DETH)
+		at += vl_deth_write(at, 0x11111111, variant->source_qpn);
+	if (flags & VL_OPCODE_RETH)
+		at += vl_reth_write(at, 0x1000, 0x77, variant->dma_length);
+	if (flags & VL_OPCODE_ATOMICETH)
+		at += vl_atomic_eth_write(at, 0x1000, 0x77, 1, 2);
+	if (flags & VL_OPCODE_AETH)
+		at += vl_aeth_write(at, variant->syndrome ? variant->syndrome : ACK, 1);
+	if (flags & VL_OPCODE_ATOMICACKETH)
+		at += vl_atomic_ack_write(at, 3);
+	return (uint32_t)(at - start);
+}
+
+static uint32_t write_frame(uint8_t *frame, char from, uint8_t opcode, uint32_t psn,
+			    const struct variant *variant)
+{
+	struct vl_path_attr attr = {
+		.encapsulation = variant->encapsulation,
+		.source_mac = {2, 0, 0, 0, 0, (uint8_t)from},
+		.destination_mac = {2, 0, 0, 0, 0, (uint8_t)(from ^ 'A' ^ 'B')},
+		.vlan_present = variant->vlan,
+		.vlan_id = variant->vlan ? 100 : 0,
+		.priority = variant->priority,
+		.source_lid = (uint16_t)from,
+		.destination_lid = (uint16_t)(from ^ 'A' ^ 'B'),
+		.traffic_class = variant->traffic_class,
+		.udp_source_port = variant->udp_source_port ? variant->udp_source_port : 50000,
+	};
+	uint32_t flags = vl_opcode_table[opcode].flags;
+	uint8_t pad = vl_pad_count(variant->length);
+	bool infiniband = variant->encapsulation >= VL_ENCAPSULATION_IB_LOCAL;
+	uint32_t qpn = variant->qpn ? variant->qpn : from == 'A' ? QPN_B : QPN_A;
+	uint32_t length, bth;
+	struct vl_packet packet;
+	struct vl_path path;
+	uint32_t icrc;
+
+	set_address(&attr.source_gid, variant->encapsulation, from);
+	set_address(&attr.destination_gid, variant->encapsulation, (char)(from ^ 'A' ^ 'B'));
+	CU_ASSERT_EQUAL_FATAL(vl_path_init(&path, &attr), 0);
+	length = 12 + vl_opcode_table[opcode].extension_length + variant->length + pad;
+	bth = vl_path_write(&path, frame, length);
+	vl_bth_write(frame + bth, opcode, false, true, pad, 0xffff, qpn, false, psn,
+		     flags & VL_OPCODE_NOTIFICATION);
+	write_extensions(frame + bth + 12, flags, variant);
+	length += bth + 4;
+	CU_ASSERT_EQUAL_FATAL(vl_parse(&packet, infiniband ? VL_LINK_INFINIBAND : VL_LINK_ETHERNET,
+				       frame, length, length),
+			      VL_PARSE_ok);
+	icrc = vl_icrc_compute(&packet) ^ (variant->spoil_icrc ? 0x100 : 0);
+	for (int i = 0; i < 4; i++)
+		frame[length - 4 + (uint32_t)i] = (uint8_t)(icrc >> 8 * i);
+	if (infiniband) {
+		uint16_t vcrc = vl_vcrc(frame, length) ^ (variant->spoil_vcrc ? 1 : 0);
+
+		frame[length++] = (uint8_t)vcrc;
+		frame[length++] = (uint8_t)(vcrc >> 8);
+	}
+	return length;
+}
+
+/* Returns the packet's number. */
+static uint64_t feed(const uint8_t *frame, uint32_t length, uint32_t captured,
+		     enum vl_link_type link)
+{
+	struct vl_capture_packet packet = {
+		.number = analysis->packets + 1,
+		.time = now += US,
+		.link_type =
+			link == VL_LINK_ETHERNET ? VL_LINKTYPE_ETHERNET : VL_LINKTYPE_INFINIBAND,
+		.data = frame,
+		.captured_length = captured ? captured : length,
+		.original_length = length,
+		.frame = {VL_CAPTURE_FRAME_parseable, link, frame, captured ? captured : length,
+			  length},
+	};
+
+	inspect_analysis_add(analysis, &packet);
+	return packet.number;
+}
+
+static uint64_t send_variant(char from, uint8_t opcode, uint32_t psn, struct variant variant)
+{
+	static uint8_t frame[8192];
+
+	memset(frame, 0x5a, sizeof(frame));
+	return feed(frame, write_frame(frame, from, opcode, psn, &variant), variant.captured,
+		    variant.encapsulation >= VL_ENCAPSULATION_IB_LOCAL ? VL_LINK_INFINIBAND
+								       : VL_LINK_ETHERNET);
+}
+
+#define SEND(from, opcode, psn, ...) send_variant(from, opcode, psn, (struct variant){__VA_ARGS__})
+
+static uint64_t request(uint32_t psn)
+{
+	return SEND('A', VL_OP_SEND_ONLY, psn, .length = 64);
+}
+
+static uint64_t answer(uint32_t psn, uint8_t syndrome)
+{
+	return SEND('B', VL_OP_ACKNOWLEDGE, psn, .syndrome = syndrome);
+}
+
+static void begin(void)
+{
+	inspect_analysis_free(analysis);
+	analysis = inspect_analysis_new();
+	CU_ASSERT_PTR_NOT_NULL_FATAL(analysis);
+	now = UINT64_C(1700000000000000000);
+}
+
+static struct inspect_flow *flow_to(uint32_t qpn)
+{
+	for (uint32_t i = 0; i < analysis->flows.count; i++) {
+		struct inspect_flow *flow = inspect_flow_at(&analysis->flows, i);
+
+		if (flow->key.destination_qpn == qpn)
+			return flow;
+	}
+	CU_FAIL_FATAL("no such flow");
+	return NULL;
+}
+
+static const struct inspect_event *event_of(enum inspect_event_kind kind)
+{
+	for (uint32_t i = 0; i < analysis->event_count; i++) {
+		if (analysis->events[i].kind == kind)
+			return &analysis->events[i];
+	}
+	CU_FAIL_FATAL("no such event");
+	return NULL;
+}
+
+static bool finds(const char *name)
+{
+	static struct inspect_verdict verdict;
+
+	inspect_pair_rest(analysis);
+	inspect_verdict_make(&verdict, analysis, NULL);
+	for (unsigned int i = 0; i < verdict.count; i++) {
+		if (!strcmp(verdict.findings[i].name, name))
+			return true;
+	}
+	return false;
+}
+
+static uint64_t events(void)
+{
+	uint64_t count = 0;
+
+	for (unsigned int kind = 0; kind < INSPECT_EVENT_KIND_COUNT; kind++)
+		count += analysis->event_counts[kind];
+	return count;
+}
+
+/* Across the wrap of the PSN, with several messages and a coalesced acknowledgement. */
+static void test_healthy(void)
+{
+	const struct inspect_flow *flow;
+
+	begin();
+	SEND('A', VL_OP_WRITE_FIRST, 0xfffffe, .length = 1024, .dma_length = 2500);
+	SEND('A', VL_OP_WRITE_MIDDLE, 0xffffff, .length = 1024);
+	SEND('A', VL_OP_WRITE_LAST, 0, .length = 452);
+	request(1);
+	answer(1, ACK);
+	flow = flow_to(QPN_B);
+	CU_ASSERT_EQUAL(flow->path_mtu, 1024);
+	CU_ASSERT_EQUAL(flow->payload, 2564);
+	CU_ASSERT_EQUAL(flow->requests.messages, 2);
+	CU_ASSERT_EQUAL(flow->requests.first_psn, 0xfffffe);
+	CU_ASSERT_EQUAL(flow->requests.next_psn, 2);
+	CU_ASSERT_EQUAL(flow->requests.answered_psn, 2);
+	CU_ASSERT_EQUAL(flow->reverse, flow_to(QPN_A));
+	CU_ASSERT_EQUAL(flow->pairing, INSPECT_PAIRED_BY_PSN);
+	CU_ASSERT_EQUAL(flow->reverse->path_mtu, 1024);
+	CU_ASSERT_EQUAL(events(), 0);
+	CU_ASSERT(finds("healthy"));
+}
+
+static void test_lost_before_the_capture(void)
+{
+	uint64_t nak, trigger;
+	const struct inspect_event *event;
+	const struct inspect_requests *requests;
+
+	begin();
+	request(10);
+	answer(10, ACK);
+	trigger = request(12); /* 11 is missing */
+	request(13);
+	nak = answer(11, NAK);
+	request(11);
+	request(12);
+	request(13);
+	answer(13, ACK);
+	requests = &flow_to(QPN_B)->requests;
+	CU_ASSERT_EQUAL(requests->gap_packets, 1);
+	CU_ASSERT_EQUAL(requests->gap_filled, 1);
+	CU_ASSERT_EQUAL(requests->gap_answered, 0);
+	CU_ASSERT_EQUAL(requests->lost_before, 1);
+	CU_ASSERT_EQUAL(requests->lost_after, 0);
+	CU_ASSERT_EQUAL(requests->retransmitted, 3);
+	CU_ASSERT_EQUAL(requests->retransmissions, 1);
+	CU_ASSERT_EQUAL(requests->messages, 4);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->payload, 4 * 64);
+	event = event_of(INSPECT_EVENT_nak);
+	CU_ASSERT_EQUAL(event->packet, nak);
+	CU_ASSERT_EQUAL(event->cause_packet, 0);
+	CU_ASSERT_EQUAL(event->trigger_packet, trigger);
+	event = event_of(INSPECT_EVENT_retransmission);
+	CU_ASSERT_EQUAL(event->cause, INSPECT_CAUSE_NAK);
+	CU_ASSERT_EQUAL(event->cause_packet, nak);
+	CU_ASSERT_EQUAL(event->count, 3);
+	CU_ASSERT_EQUAL(event_of(INSPECT_EVENT_gap)->packet, trigger);
+	CU_ASSERT_EQUAL(event_of(INSPECT_EVENT_gap)->psn, 11);
+	CU_ASSERT(!finds("gaps") && !finds("capture_incomplete") && finds("retransmissions"));
+}
+
+static void test_lost_behind_the_capture(void)
+{
+	uint64_t lost, trigger;
+
+	begin();
+	request(10);
+	answer(10, ACK);
+	lost = request(11);
+	trigger = request(12);
+	request(13);
+	answer(11, NAK);
+	request(11);
+	request(12);
+	request(13);
+	request(14);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.lost_after, 1);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.retransmitted, 3);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.messages, 5);
+	CU_ASSERT_EQUAL(event_of(INSPECT_EVENT_nak)->cause_packet, lost);
+	CU_ASSERT_EQUAL(event_of(INSPECT_EVENT_nak)->trigger_packet, trigger);
+	CU_ASSERT_EQUAL(analysis->event_counts[INSPECT_EVENT_gap], 0);
+}
+
+/* An acknowledged packet was not lost by the network, but by the capture. */
+static void test_missed_by_the_capture(void)
+{
+	begin();
+	request(10);
+	answer(10, ACK);
+	request(13);
+	answer(13, ACK);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.gap_packets, 2);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.gap_answered, 2);
+	CU_ASSERT(finds("capture_incomplete"));
+	CU_ASSERT(!finds("gaps"));
+}
+
+static void test_timeout_and_retries(void)
+{
+	const struct inspect_event *event;
+	uint64_t original;
+
+	begin();
+	request(10);
+	answer(10, ACK);
+	original = request(11);
+	for (int i = 0; i < 3; i++) {
+		now += 67 * MS;
+		request(11);
+	}
+	event = event_of(INSPECT_EVENT_retransmission);
+	CU_ASSERT_EQUAL(event->cause, INSPECT_CAUSE_TIMEOUT);
+	CU_ASSERT_EQUAL(event->cause_packet, original);
+	CU_ASSERT_EQUAL(event->silence, 67 * MS + US);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.retries, 3);
+	CU_ASSERT(finds("unanswered"));
+	answer(11, ACK);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.retries, 0);
+	CU_ASSERT(!finds("unanswered"));
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.runs_by_cause[INSPECT_CAUSE_TIMEOUT], 3);
+}
+
+static void test_receiver_not_ready(void)
+{
+	uint64_t refused, rnr;
+	const struct inspect_event *event;
+
+	begin();
+	refused = request(10);
+	rnr = answer(10, RNR);
+	now += 640 * US;
+	request(10);
+	answer(10, ACK);
+	event = event_of(INSPECT_EVENT_rnr);
+	CU_ASSERT_EQUAL(event->packet, rnr);
+	CU_ASSERT_EQUAL(event->cause_packet, refused);
+	CU_ASSERT_EQUAL(inspect_rnr_time(event->syndrome), 640 * US);
+	event = event_of(INSPECT_EVENT_retransmission);
+	CU_ASSERT_EQUAL(event->cause, INSPECT_CAUSE_RNR);
+	CU_ASSERT_EQUAL(event->silence, 641 * US);
+	CU_ASSERT(finds("receiver_not_ready"));
+}
+
+static void test_copies_and_reordering(void)
+{
+	uint64_t original;
+
+	begin();
+	request(10);
+	original = request(11);
+	request(11); /* at once, unasked, the same */
+	request(12);
+	answer(12, ACK);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.duplicates, 1);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.retransmitted, 0);
+	CU_ASSERT_EQUAL(event_of(INSPECT_EVENT_duplicate)->cause_packet, original);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->payload, 3 * 64);
+	request(16);
+	request(14); /* in the middle of the gap */
+	request(13);
+	request(15);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.reordered, 3);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.gap_count, 0);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.messages, 7);
+	CU_ASSERT(finds("reordered") && finds("duplicates") && !finds("gaps"));
+}
+
+static void test_read(void)
+{
+	const struct inspect_flow *forth, *back;
+
+	begin();
+	SEND('A', VL_OP_READ_REQUEST, 100, .dma_length = 3000);
+	SEND('B', VL_OP_READ_RESPONSE_FIRST, 100, .length = 1024);
+	SEND('B', VL_OP_READ_RESPONSE_MIDDLE, 101, .length = 1024);
+	SEND('B', VL_OP_READ_RESPONSE_LAST, 102, .length = 952);
+	request(103); /* a READ takes the PSNs of its responses */
+	forth = flow_to(QPN_B);
+	back = flow_to(QPN_A);
+	CU_ASSERT_EQUAL(forth->reverse, back);
+	CU_ASSERT_EQUAL(forth->path_mtu, 1024);
+	CU_ASSERT_EQUAL(forth->requests.reads, 1);
+	CU_ASSERT_EQUAL(forth->requests.read_bytes, 3000);
+	CU_ASSERT_EQUAL(back->responses.reads, 1);
+	CU_ASSERT_EQUAL(back->payload, 3000);
+	CU_ASSERT_EQUAL(events(), 0);
+
+	/* A response is lost before the capture; the rest is asked for again. */
+	SEND('A', VL_OP_READ_REQUEST, 104, .dma_length = 4096);
+	SEND('B', VL_OP_READ_RESPONSE_FIRST, 104, .length = 1024);
+	SEND('B', VL_OP_READ_RESPONSE_MIDDLE, 106, .length = 1024);
+	SEND('B', VL_OP_READ_RESPONSE_LAST, 107, .length = 1024);
+	CU_ASSERT_EQUAL(back->responses.gap_packets, 1);
+	CU_ASSERT_EQUAL(event_of(INSPECT_EVENT_response_gap)->psn, 105);
+	SEND('A', VL_OP_READ_REQUEST, 105, .dma_length = 3072);
+	SEND('B', VL_OP_READ_RESPONSE_FIRST, 105, .length = 1024);
+	SEND('B', VL_OP_READ_RESPONSE_MIDDLE, 106, .length = 1024);
+	SEND('B', VL_OP_READ_RESPONSE_LAST, 107, .length = 1024);
+	request(108);
+	CU_ASSERT_EQUAL(forth->requests.retransmitted, 1);
+	CU_ASSERT_EQUAL(back->responses.repeated, 3);
+	CU_ASSERT_EQUAL(forth->requests.gap_packets, 0);
+	CU_ASSERT(finds("responses_missing"));
+}
+
+/* The path MTU follows from the PSN behind a READ, where nothing else tells it. */
+static void test_read_tells_path_mtu(void)
+{
+	begin();
+	SEND('A', VL_OP_READ_REQUEST, 0, .dma_length = 8192);
+	SEND('A', VL_OP_READ_REQUEST, 4, .dma_length = 8192);
+	SEND('A', VL_OP_READ_REQUEST, 8, .dma_length = 8192);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->path_mtu, 2048);
+	CU_ASSERT_EQUAL(events(), 0);
+}
+
+static void test_atomics(void)
+{
+	begin();
+	SEND('A', VL_OP_FETCH_ADD, 5);
+	SEND('B', VL_OP_ATOMIC_ACKNOWLEDGE, 5);
+	SEND('A', VL_OP_COMPARE_SWAP, 6);
+	SEND('B', VL_OP_ATOMIC_ACKNOWLEDGE, 6);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.atomics, 2);
+	CU_ASSERT_EQUAL(flow_to(QPN_A)->responses.atomics, 2);
+	CU_ASSERT_EQUAL(flow_to(QPN_A)->responses.acks, 0);
+	CU_ASSERT_EQUAL(events(), 0);
+}
+
+static void test_order_errors(void)
+{
+	begin();
+	SEND('A', VL_OP_SEND_MIDDLE, 1, .length = 1024); /* the capture began inside a message */
+	SEND('A', VL_OP_SEND_LAST, 2, .length = 4);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.order_errors, 0);
+	SEND('A', VL_OP_SEND_MIDDLE, 3, .length = 1024); /* without a first packet */
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.order_errors, 1);
+	SEND('A', VL_OP_WRITE_LAST, 4, .length = 4); /* of another message */
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.order_errors, 2);
+	SEND('A', VL_OP_SEND_FIRST, 5, .length = 1024);
+	request(6); /* inside of it */
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.order_errors, 3);
+	CU_ASSERT(finds("opcode_order"));
+}
+
+static void test_restart(void)
+{
+	begin();
+	request(10);
+	answer(10, ACK);
+	request(0x800000 + 10);
+	answer(0x800000 + 10, ACK);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.restarts, 1);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.gap_packets, 0);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.answered_psn, 0x80000b);
+	CU_ASSERT_EQUAL(event_of(INSPECT_EVENT_restart)->expected, 11);
+}
+
+/* UC repeats nothing and is answered by nothing. */
+static void test_unreliable(void)
+{
+	begin();
+	SEND('A', VL_SERVICE_UC | VL_OP_WRITE_ONLY, 1, .length = 8, .dma_length = 8);
+	SEND('A', VL_SERVICE_UC | VL_OP_WRITE_ONLY, 4, .length = 8, .dma_length = 8);
+	SEND('A', VL_SERVICE_UC | VL_OP_WRITE_ONLY, 3, .length = 8, .dma_length = 8);
+	now += 100 * MS;
+	SEND('A', VL_SERVICE_UC | VL_OP_WRITE_ONLY, 4, .length = 8, .dma_length = 8);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.gap_packets, 2);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.reordered, 1);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.duplicates, 1);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.retransmitted, 0);
+	CU_ASSERT(finds("gaps"));
+}
+
+static void test_datagrams(void)
+{
+	begin();
+	SEND('A', VL_SERVICE_UD | VL_OP_SEND_ONLY, 1, .qpn = 0x30, .source_qpn = 0x20, .length = 9);
+	SEND('A', VL_SERVICE_UD | VL_OP_SEND_ONLY, 9, .qpn = 0x30, .source_qpn = 0x21, .length = 9);
+	SEND('B', VL_SERVICE_UD | VL_OP_SEND_ONLY, 5, .qpn = 0x20, .source_qpn = 0x30, .length = 9);
+	CU_ASSERT_EQUAL(analysis->flows.count, 3);
+	CU_ASSERT_EQUAL(flow_to(0x20)->pairing, INSPECT_PAIRED_BY_QPN);
+	CU_ASSERT_EQUAL(flow_to(0x20)->reverse->key.source_qpn, 0x20);
+	/* PSNs of a datagram QP run over all its destinations, so none is missing. */
+	CU_ASSERT_EQUAL(events(), 0);
+}
+
+/* Connections between the same hosts whose PSNs do not overlap are told apart by the answers. */
+static void test_pairing_of_many(void)
+{
+	begin();
+	for (uint32_t i = 0; i < 300; i++)
+		SEND('A', VL_OP_SEND_ONLY, i << 15, .qpn = 0x1000 + i, .length = 8);
+	for (uint32_t i = 300; i-- > 0;)
+		SEND('B', VL_OP_ACKNOWLEDGE, i << 15, .qpn = 0x2000 + i);
+	for (uint32_t i = 0; i < 300; i++)
+		CU_ASSERT_EQUAL(flow_to(0x1000 + i)->reverse, flow_to(0x2000 + i));
+}
+
+/* With equal PSNs nothing can be said, and nothing is. */
+static void test_pairing_of_equals(void)
+{
+	begin();
+	SEND('A', VL_OP_SEND_ONLY, 7, .qpn = 0x1000, .length = 8);
+	SEND('A', VL_OP_SEND_ONLY, 7, .qpn = 0x1001, .length = 8);
+	SEND('B', VL_OP_ACKNOWLEDGE, 7, .qpn = 0x2001);
+	CU_ASSERT_PTR_NULL(flow_to(0x2001)->reverse);
+	/* Later they diverge. */
+	SEND('A', VL_OP_SEND_ONLY, 8, .qpn = 0x1001, .length = 8);
+	SEND('B', VL_OP_ACKNOWLEDGE, 8, .qpn = 0x2001);
+	CU_ASSERT_EQUAL(flow_to(0x2001)->reverse, flow_to(0x1001));
+	SEND('B', VL_OP_ACKNOWLEDGE, 7, .qpn = 0x2000);
+	CU_ASSERT_EQUAL(flow_to(0x2000)->reverse, flow_to(0x1000));
+}
+
+static void test_wrong_icrc(void)
+{
+	uint64_t wrong;
+
+	begin();
+	request(1);
+	answer(1, ACK);
+	wrong = SEND('A', VL_OP_SEND_ONLY, 2, .length = 64, .spoil_icrc = true);
+	request(3);
+	CU_ASSERT_EQUAL(analysis->icrc_wrong, 1);
+	CU_ASSERT_EQUAL(analysis->icrc_right, 3);
+	CU_ASSERT_EQUAL(analysis->classes[INSPECT_RDMA], 4);
+	CU_ASSERT_EQUAL(event_of(INSPECT_EVENT_icrc_wrong)->packet, wrong);
+	CU_ASSERT_EQUAL(event_of(INSPECT_EVENT_icrc_wrong)->expected ^
+				event_of(INSPECT_EVENT_icrc_wrong)->found,
+			0x100);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->icrc_wrong, 1);
+	/* The receiver drops it, and so do we. */
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.gap_packets, 1);
+	CU_ASSERT(finds("icrc_wrong"));
+}
+
+static void test_congestion(void)
+{
+	const struct inspect_flow *flow;
+
+	begin();
+	for (uint32_t i = 0; i < 100; i++)
+		SEND('A', VL_OP_SEND_ONLY, i, .length = 1024,
+		     .traffic_class = 26 << 2 | VL_ECN_ECT0, .vlan = true, .priority = 3);
+	answer(99, ACK);
+	for (uint32_t i = 100; i < 200; i++) {
+		SEND('A', VL_OP_SEND_ONLY, i, .length = 1024,
+		     .traffic_class = 26 << 2 | (i < 120 ? VL_ECN_CE : VL_ECN_ECT0), .vlan = true,
+		     .priority = 3);
+		if (i < 120)
+			SEND('B', VL_OPCODE_CNP, 0, .length = 16, .traffic_class = 48 << 2);
+		now += 9 * US;
+	}
+	flow = flow_to(QPN_B);
+	CU_ASSERT_EQUAL(flow->ecn[VL_ECN_CE], 20);
+	CU_ASSERT_EQUAL(flow->ecn[VL_ECN_ECT0], 180);
+	CU_ASSERT_EQUAL(flow->dscps, UINT64_C(1) << 26);
+	CU_ASSERT_EQUAL(flow->priorities, 1u << 3);
+	CU_ASSERT_EQUAL(flow->vlan_id, 100);
+	CU_ASSERT_EQUAL(flow->reverse->cnps, 20);
+	CU_ASSERT(finds("congestion") && !finds("cnp_unheeded") && !finds("no_cnp"));
+	CU_ASSERT(!finds("retransmissions"));
+}
+
+/* Marked packets, and a sender that goes on as before. */
+static void test_congestion_ignored(void)
+{
+	begin();
+	request(0);
+	answer(0, ACK);
+	for (uint32_t i = 1; i < 200; i++) {
+		SEND('A', VL_OP_SEND_ONLY, i, .length = 1024, .traffic_class = VL_ECN_CE);
+		if (i == 100)
+			CU_ASSERT(finds("no_cnp"));
+		if (i > 100 && i < 120) {
+			now -= US;
+			SEND('B', VL_OPCODE_CNP, 0, .length = 16);
+		}
+	}
+	CU_ASSERT(finds("cnp_unheeded") && !finds("no_cnp"));
+}
+
+static void test_entropy(void)
+{
+	begin();
+	for (uint32_t i = 0; i < 16; i++)
+		SEND('A', VL_OP_SEND_ONLY, i << 16, .qpn = 0x100 + i, .length = 64);
+	CU_ASSERT(finds("low_entropy"));
+	begin();
+	for (uint32_t i = 0; i < 16; i++)
+		SEND('A', VL_OP_SEND_ONLY, i << 16, .qpn = 0x100 + i, .length = 64,
+		     .udp_source_port = (uint16_t)(50000 + i));
+	CU_ASSERT(!finds("low_entropy"));
+	SEND('A', VL_OP_SEND_ONLY, 1, .qpn = 0x100, .length = 64, .udp_source_port = 51000);
+	CU_ASSERT_EQUAL(flow_to(0x100)->udp_source_port_changes, 1);
+}
+
+static void test_other_encapsulations(void)
+{
+	static const enum vl_encapsulation encapsulations[] = {
+		VL_ENCAPSULATION_ROCEV2_IPV6, VL_ENCAPSULATION_ROCEV1, VL_ENCAPSULATION_IB_LOCAL,
+		VL_ENCAPSULATION_IB_GLOBAL};
+
+	for (unsigned int i = 0; i < 4; i++) {
+		char text[INSPECT_FLOW_TEXT];
+
+		begin();
+		SEND('A', VL_OP_SEND_ONLY, 1, .length = 64, .encapsulation = encapsulations[i]);
+		SEND('B', VL_OP_ACKNOWLEDGE, 1, .encapsulation = encapsulations[i]);
+		CU_ASSERT_EQUAL(analysis->icrc_right, 2);
+		CU_ASSERT_EQUAL(analysis->vcrc_right, i >= 2 ? 2 : 0);
+		CU_ASSERT_EQUAL(flow_to(QPN_B)->reverse, flow_to(QPN_A));
+		if (encapsulations[i] == VL_ENCAPSULATION_IB_LOCAL)
+			CU_ASSERT_STRING_EQUAL(inspect_flow_text(flow_to(QPN_B), text),
+					       "LID 65 -> LID 66 QP 0xb2");
+		CU_ASSERT(finds("healthy"));
+	}
+	SEND('A', VL_OP_SEND_ONLY, 2, .length = 64, .spoil_vcrc = true,
+	     .encapsulation = VL_ENCAPSULATION_IB_GLOBAL);
+	CU_ASSERT_EQUAL(analysis->vcrc_wrong, 1);
+	CU_ASSERT(finds("vcrc_wrong"));
+}
+
+static void test_cut_packets(void)
+{
+	begin();
+	SEND('A', VL_OP_SEND_ONLY, 1, .length = 1000, .captured = 96);
+	SEND('B', VL_OP_ACKNOWLEDGE, 1, .captured = 58);
+	SEND('A', VL_OP_SEND_ONLY, 2, .length = 1000, .captured = 30); /* no BTH */
+	CU_ASSERT_EQUAL(analysis->classes[INSPECT_RDMA], 2);
+	CU_ASSERT_EQUAL(analysis->classes[INSPECT_DAMAGED], 1);
+	CU_ASSERT_EQUAL(analysis->icrc_unchecked, 2);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->payload, 1000);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->reverse, flow_to(QPN_A));
+	CU_ASSERT(finds("captured_short"));
+}
+
+static void test_foreign_packets(void)
+{
+	static const uint8_t arp[60] = {[12] = 0x08, [13] = 0x06};
+	static const uint8_t pfc[60] = {[12] = 0x88, [13] = 0x08, [14] = 1, [15] = 1, [17] = 0x08};
+	struct vl_capture_packet packet = {
+		.number = 3,
+		.frame.kind = VL_CAPTURE_FRAME_link_type_unsupported,
+	};
+
+	begin();
+	feed(arp, sizeof(arp), 0, VL_LINK_ETHERNET);
+	feed(pfc, sizeof(pfc), 0, VL_LINK_ETHERNET);
+	inspect_analysis_add(analysis, &packet);
+	feed(arp, 10, 0, VL_LINK_ETHERNET);
+	CU_ASSERT_EQUAL(analysis->packets, 4);
+	CU_ASSERT_EQUAL(analysis->classes[INSPECT_FOREIGN], 3);
+	CU_ASSERT_EQUAL(analysis->classes[INSPECT_DAMAGED], 1);
+	CU_ASSERT_EQUAL(analysis->reasons[VL_PARSE_not_rdma].count, 2);
+	CU_ASSERT_EQUAL(analysis->reasons[VL_PARSE_not_rdma].examples[1], 2);
+	CU_ASSERT_EQUAL(analysis->pfc_frames, 1);
+	CU_ASSERT_EQUAL(analysis->pfc_priorities, 0x08);
+	CU_ASSERT(finds("no_rdma") && finds("pfc") && finds("packet_damaged"));
+	begin();
+	CU_ASSERT(finds("empty"));
+}
+
+/* Flows beyond the table's bound are counted, and nothing else suffers. */
+static void test_bounds(void)
+{
+	begin();
+	for (uint32_t i = 0; i < INSPECT_MAX_FLOWS + 10; i++)
+		SEND('A', VL_OP_SEND_ONLY, 1, .qpn = 2 + i, .length = 0);
+	CU_ASSERT_EQUAL(analysis->flows.count, INSPECT_MAX_FLOWS);
+	CU_ASSERT_EQUAL(analysis->flows.overflow_packets, 10);
+	CU_ASSERT_EQUAL(analysis->icrc_right, INSPECT_MAX_FLOWS + 10);
+	for (uint32_t i = 0; i < 5000; i++)
+		SEND('A', VL_OP_SEND_ONLY, 3 + 2 * i, .qpn = 2, .length = 0);
+	CU_ASSERT_EQUAL(analysis->event_counts[INSPECT_EVENT_gap], 5000);
+	CU_ASSERT(analysis->event_count <= INSPECT_EVENTS_OF_A_KIND * INSPECT_EVENT_KIND_COUNT);
+	CU_ASSERT(finds("too_many_flows"));
+}
+
+static const struct test tests[] = {
+	{"healthy", test_healthy},
+	{"lost_before_the_capture", test_lost_before_the_capture},
+	{"lost_behind_the_capture", test_lost_behind_the_capture},
+	{"missed_by_the_capture", test_missed_by_the_capture},
+	{"timeout_and_retries", test_timeout_and_retries},
+	{"receiver_not_ready", test_receiver_not_ready},
+	{"copies_and_reordering", test_copies_and_reordering},
+	{"read", test_read},
+	{"read_tells_path_mtu", test_read_tells_path_mtu},
+	{"atomics", test_atomics},
+	{"order_errors", test_order_errors},
+	{"restart", test_restart},
+	{"unreliable", test_unreliable},
+	{"datagrams", test_datagrams},
+	{"pairing_of_many", test_pairing_of_many},
+	{"pairing_of_equals", test_pairing_of_equals},
+	{"wrong_icrc", test_wrong_icrc},
+	{"congestion", test_congestion},
+	{"congestion_ignored", test_congestion_ignored},
+	{"entropy", test_entropy},
+	{"other_encapsulations", test_other_encapsulations},
+	{"cut_packets", test_cut_packets},
+	{"foreign_packets", test_foreign_packets},
+	{"bounds", test_bounds},
+};
+
+int main(int argc, char **argv)
+{
+	int result = RUN_SUITE("inspect_analysis", tests, argc, argv);
+
+	inspect_analysis_free(analysis);
+	return result;
+}
