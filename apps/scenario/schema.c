@@ -168,6 +168,8 @@ static void take_scalar(struct vl_loader *loader, int node, const struct vl_fiel
 {
 	const char *text = vl_node_text(loader, node);
 	char error[256];
+	uint64_t whole;
+	double part;
 	int status = 0;
 
 	if (!text) {
@@ -180,11 +182,15 @@ static void take_scalar(struct vl_loader *loader, int node, const struct vl_fiel
 	}
 	switch (field->kind) {
 	case VL_FIELD_QUANTITY:
-		status = vl_quantity_parse(field->quantity, text, field->least, field->most, value,
+		status = vl_quantity_parse(field->quantity, text, field->least, field->most, &whole,
 					   error, sizeof(error));
+		if (!status)
+			*(uint64_t *)value = whole;
 		break;
 	case VL_FIELD_FRACTION:
-		status = vl_fraction_parse(text, 0, 1, value, error, sizeof(error));
+		status = vl_fraction_parse(text, 0, 1, &part, error, sizeof(error));
+		if (!status)
+			*(double *)value = part;
 		break;
 	case VL_FIELD_CHOICE:
 		take_choice(loader, node, field, path, text, value);
