@@ -119,11 +119,12 @@ static void step_endpoint(struct port *port, uint64_t now)
 		free_at = now + 1;
 		if (frame && vl_endpoint_transmit(endpoint, now, frame)) {
 			send(port, frame, now);
-			vl_endpoint_poll(endpoint, now);
 			free_at = vl_fabric_link_free_at(&port->link);
 		} else if (frame) {
 			vl_frame_free(frame);
 		}
+		/* What was due may have completed work without sending anything. */
+		vl_endpoint_poll(endpoint, now);
 	}
 	schedule_transmit(port, endpoint_wake_time(endpoint, free_at, now));
 }

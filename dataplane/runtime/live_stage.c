@@ -92,11 +92,12 @@ static struct vl_frame *next_frame(struct live_part *part, struct live_port *por
 	if (vl_endpoint_next_deadline(node->endpoint) > now)
 		return NULL;
 	frame = vl_frame_get(&part->pool.pool);
+	/* Also without a frame: what was due may have completed work. */
+	node->has_news |= frame != NULL;
 	if (frame && !vl_endpoint_transmit(node->endpoint, now, frame)) {
 		vl_frame_free(frame);
 		return NULL;
 	}
-	node->has_news |= frame != NULL;
 	return frame;
 }
 
