@@ -283,6 +283,12 @@ static bool read_options(int argc, char **argv, struct options *options)
 	for (int i = 1; i < argc; i += 2) {
 		const char *value = i + 1 < argc ? argv[i + 1] : NULL;
 
+		if (!strcmp(argv[i], "--quick")) {
+			options->bytes = 50000000;
+			options->tshark_packets = 10000;
+			i--;
+			continue;
+		}
 		if (!value)
 			return false;
 		if (!strcmp(argv[i], "--bytes"))
@@ -322,8 +328,8 @@ int main(int argc, char **argv)
 
 	snprintf(verbline, sizeof(verbline), "%s/apps/verbline", root ? root : "build");
 	if (!read_options(argc, argv, &options)) {
-		fprintf(stderr, "usage: inspect [--bytes N] [--tshark-packets N] [--directory DIR] "
-				"[--verbline PROGRAM] [--json FILE]\n");
+		fprintf(stderr, "usage: inspect [--quick] [--bytes N] [--tshark-packets N] "
+				"[--directory DIR] [--verbline PROGRAM] [--json FILE]\n");
 		return 2;
 	}
 	printf("verbline inspect, every ICRC checked (%s), one core, file in page cache\n",
