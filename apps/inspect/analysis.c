@@ -290,6 +290,15 @@ static void advance_flow(struct inspect_analysis *analysis, struct inspect_flow 
 	}
 }
 
+/* The event of the wrong ICRC is the newest one, if there was room for it. */
+static void blame_flow(struct inspect_analysis *analysis, struct inspect_flow *flow)
+{
+	flow->icrc_wrong++;
+	if (analysis->event_counts[INSPECT_EVENT_icrc_wrong] <= INSPECT_EVENTS_OF_A_KIND &&
+	    analysis->event_count)
+		analysis->events[analysis->event_count - 1].flow = flow;
+}
+
 static void add_rdma(struct inspect_analysis *analysis, const struct inspect_arrival *arrival,
 		     uint32_t wire_length)
 {
@@ -300,15 +309,11 @@ static void add_rdma(struct inspect_analysis *analysis, const struct inspect_arr
 	analysis->opcodes[packet->opcode]++;
 	analysis->encapsulations[packet->encapsulation]++;
 	key = inspect_flow_key_of(packet);
-	if (!check_crcs(analysis, arrival)) {
+	if (!check_crcs(analysis, arrival) && !analysis->ignores_icrc) {
 		/* Its fields cannot be believed; where they name a known flow, that is told. */
 		flow = inspect_flow_find(&analysis->flows, &key);
-		if (flow) {
-			flow->icrc_wrong++;
-			if (analysis->event_counts[INSPECT_EVENT_icrc_wrong] <=
-			    INSPECT_EVENTS_OF_A_KIND)
-				analysis->events[analysis->event_count - 1].flow = flow;
-		}
+		if (flow)
+			blame_flow(analysis, flow);
 		return;
 	}
 	if (packet->udp_source_port && !(packet->info->flags & VL_OPCODE_NOTIFICATION) &&

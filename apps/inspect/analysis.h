@@ -71,6 +71,8 @@ struct inspect_event {
 };
 
 struct inspect_analysis {
+	/* Set by the owner: packets with a wrong ICRC are named, and followed all the same. */
+	bool ignores_icrc;
 	uint64_t packets, bytes; /* delivered by the reader; as captured */
 	uint64_t original_bytes;
 	uint64_t classes[3]; /* packets by enum inspect_class */

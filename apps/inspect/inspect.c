@@ -23,7 +23,7 @@
 struct inspect_options {
 	const char *json;
 	uint64_t lines;
-	bool quiet;
+	bool quiet, ignore_icrc;
 };
 
 /* Over all files. */
@@ -141,6 +141,7 @@ static void inspect_one(struct session *session, const char *path)
 	analysis = inspect_analysis_new();
 	verdict = calloc(1, sizeof(*verdict));
 	if (analysis && verdict) {
+		analysis->ignores_icrc = session->options.ignore_icrc;
 		if (read_packets(session, file.name, reader, analysis) == VL_CAPTURE_DAMAGED) {
 			file.stopped = vl_capture_reader_message(reader);
 			file.stopped_packet = vl_capture_reader_damaged_packet(reader);
@@ -173,7 +174,9 @@ static void print_totals(const struct totals *totals)
 		printf("; %" PRIu64 " not readable", totals->unreadable);
 	if (totals->stopped)
 		printf("; %" PRIu64 " read in part", totals->stopped);
-	printf("\nGravest finding: %s\n", inspect_severity_name(totals->worst));
+	putchar('\n');
+	if (totals->files > totals->unreadable)
+		printf("Gravest finding: %s\n", inspect_severity_name(totals->worst));
 }
 
 static json_t *totals_json(const struct totals *totals)
@@ -282,6 +285,12 @@ static int run(const struct vl_command *command, int argc, char **argv)
 }
 
 static const struct vl_option options[] = {
+	{.letter = 'i',
+	 .name = "ignore-icrc",
+	 .help = "Follow packets with a wrong ICRC, too; they are still counted and named. For "
+		 "captures behind a box that changes what the ICRC covers",
+	 .type = VL_OPTION_FLAG,
+	 .offset = offsetof(struct inspect_options, ignore_icrc)},
 	{.letter = 'j',
 	 .name = "json",
 	 .argument = "FILE",

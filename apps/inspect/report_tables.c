@@ -20,9 +20,10 @@ void inspect_print_hosts(const struct inspect_printer *printer)
 	struct inspect_table table;
 	uint32_t i;
 
-	if (inspect_hosts_collect(&hosts, &printer->analysis->flows) || !hosts.count)
+	if (inspect_hosts_collect(&hosts, &printer->analysis->flows))
 		return;
-	inspect_print_heading(printer, "Hosts");
+	if (hosts.count)
+		inspect_print_heading(printer, "Hosts");
 	inspect_table_init(&table, headings, "llrrrrrrl");
 	for (i = 0; i < hosts.count && i < printer->style->lines; i++) {
 		const struct inspect_host *host = &hosts.list[i];

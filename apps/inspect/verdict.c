@@ -269,7 +269,8 @@ static void judge_crcs(struct inspect_verdict *verdict, const struct inspect_ana
 				 "the IP ID."
 			       : "All are wrong: the sender computes the ICRC in a way of its own, "
 				 "or a box on the way (NAT, a router that rewrites the IP ID) "
-				 "changes what it covers.");
+				 "changes what it covers. --ignore-icrc follows the packets "
+				 "all the same.");
 	}
 	if (analysis->vcrc_wrong) {
 		finding = add(verdict, INSPECT_PROBLEM, "vcrc_wrong",

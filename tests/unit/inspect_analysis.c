@@ -555,6 +555,19 @@ static void test_wrong_icrc(void)
 	CU_ASSERT(finds("icrc_wrong"));
 }
 
+/* A capture of which all ICRCs are wrong can be looked into, if asked for. */
+static void test_wrong_icrc_ignored(void)
+{
+	begin();
+	analysis->ignores_icrc = true;
+	for (uint32_t i = 0; i < 3; i++)
+		SEND('A', VL_OP_SEND_ONLY, i, .length = 64, .spoil_icrc = true);
+	CU_ASSERT_EQUAL(analysis->icrc_wrong, 3);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->packets, 3);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.messages, 3);
+	CU_ASSERT(finds("icrc_wrong"));
+}
+
 static void test_congestion(void)
 {
 	const struct inspect_flow *flow;
@@ -716,6 +729,7 @@ static const struct test tests[] = {
 	{"pairing_of_many", test_pairing_of_many},
 	{"pairing_of_equals", test_pairing_of_equals},
 	{"wrong_icrc", test_wrong_icrc},
+	{"wrong_icrc_ignored", test_wrong_icrc_ignored},
 	{"congestion", test_congestion},
 	{"congestion_ignored", test_congestion_ignored},
 	{"entropy", test_entropy},

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* `verbline inspect` as its users call it: what it prints, writes and ends with. */
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/suite.h"
+
+static char directory[] = "/tmp/verbline-inspect-XXXXXX";
+static char output[1 << 18];
+
+/* Runs a shell command with $V (the program) and $P (pcaps/); what it prints goes to output. */
+static int run(const char *command)
+{
+	const char *source = getenv("VERBLINE_SOURCE_ROOT");
+	const char *build = getenv("VERBLINE_BUILD_ROOT");
+	char line[4096];
+	size_t length;
+	FILE *pipe;
+	int status;
+
+	snprintf(line, sizeof(line),
+		 "cd %s && V=\"%s/apps/verbline inspect\" && P=%s/pcaps && { %s ; } 2>&1",
+		 directory, build ? build : "build", source ? source : ".", command);
+	pipe = popen(line, "r");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(pipe);
+	length = fread(output, 1, sizeof(output) - 1, pipe);
+	output[length] = 0;
+	status = pclose(pipe);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void expect(const char *command, int status, const char *text)
+{
+	int found = run(command);
+
+	CU_ASSERT_EQUAL(found, status);
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, text));
+	if (found != status || !strstr(output, text))
+		printf("%s\nended with %d instead of %d, or lacks \"%s\":\n%s\n", command, found,
+		       status, text, output);
+}
+
+/* One line, no more. */
+static void expect_line(const char *command, int status, const char *text)
+{
+	const char *end;
+
+	expect(command, status, text);
+	end = strchr(output, '\n');
+	CU_ASSERT(end && !end[1]);
+}
+
+static void test_refusals(void)
+{
+	expect_line("$V", 2, "FILE... is missing");
+	expect_line("$V --nonsense x", 2, "unknown option");
+	expect_line("$V --lines 0 $P/rxe-rc-send-2-ipv4.pcap", 2, "--lines");
+	expect_line("$V /nonexistent", 2, "/nonexistent: No such file or directory");
+	expect_line("$V /etc", 2, "/etc: Is a directory");
+	expect_line("$V /etc/passwd", 2, "/etc/passwd: not a capture");
+	expect_line(": > empty; $V empty", 2, "empty: the file is empty");
+	expect_line("gzip -c $P/rxe-rc-send-2-ipv4.pcap > x.gz; $V x.gz", 2,
+		    "compressed with gzip");
+	expect_line("$V -j /nonexistent/x $P/rxe-rc-send-2-ipv4.pcap", 2, "/nonexistent/x: ");
+	expect_line("$V $P/rxe-rc-send-2-ipv4.pcap > /dev/full", 1, "standard output: ");
+	expect_line("$V -q -j /dev/full $P/rxe-rc-send-2-ipv4.pcap", 1, "/dev/full: ");
+}
+
+static void test_reports(void)
+{
+	expect("$V $P/rxe-rc-send-2-ipv4.pcap", 0, "40 RDMA, 0 foreign, 0 damaged; ICRC: 40 right");
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "Healthy"));
+	CU_ASSERT_PTR_NULL(strchr(output, '\033')); /* colours are for terminals */
+	expect("$V - < $P/rxe-rc-send-2-ipv4.pcap", 0, "standard input: pcap, 40 packets");
+	expect("cat $P/rxe-rc-send-2-ipv4.pcap | $V -", 0, "standard input: pcap, 40 packets");
+	expect("$V $P/rxe-rc-send-2-ipv4.pcap $P/rxe-rc-send-2-ipv6.pcap", 0,
+	       "All 2 files: 80 packets: 80 RDMA");
+	expect("$V $P/rxe-rc-send-2-ipv4.pcap /nonexistent", 2, "1 not readable");
+	expect("$V --help", 0, "Usage: verbline inspect");
+	expect("$V -q $P/rxe-loss-rc-send-ipv4.pcap", 0, "");
+	CU_ASSERT_STRING_EQUAL(output, "");
+}
+
+static void test_damaged_files(void)
+{
+	expect("head -c 1000 $P/rxe-rc-send-2-ipv4.pcap > cut; $V cut", 1,
+	       "packet 13, at byte 960: the");
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "12 RDMA, 0 foreign, 0 damaged; ICRC: 12 right"));
+	/* A byte of the first packet's payload. */
+	expect("cp $P/rxe-rc-send-2-ipv4.pcap bad; chmod u+w bad; "
+	       "printf x | dd of=bad bs=1 seek=95 conv=notrunc status=none; $V bad",
+	       1, "packet 1: wrong ICRC: 0x");
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "ICRC: 39 right, 1 wrong"));
+}
+
+static json_t *inspect_json(const char *arguments)
+{
+	char command[512];
+	json_error_t error;
+	json_t *root;
+
+	snprintf(command, sizeof(command), "$V -q -j out.json %s && cat out.json", arguments);
+	CU_ASSERT_EQUAL(run(command), 0);
+	root = json_loads(output, 0, &error);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(root);
+	return root;
+}
+
+static void test_json(void)
+{
+	json_t *root = inspect_json("$P/rxe-cm-rping-ipv4.pcap"), *file, *flow;
+	int version = 0;
+	json_int_t total = 0, qpn = 0, mtu = 0;
+	const char *worst = NULL, *paired = NULL;
+
+	CU_ASSERT_EQUAL(json_unpack(root, "{s:i}", "schema_version", &version), 0);
+	CU_ASSERT_EQUAL(version, 1);
+	file = json_array_get(json_object_get(root, "files"), 0);
+	CU_ASSERT_EQUAL(json_unpack(file, "{s:{s:I}, s:{s:s}}", "packets", "total", &total,
+				    "verdict", "worst", &worst),
+			0);
+	CU_ASSERT_EQUAL(total, 53);
+	CU_ASSERT_STRING_EQUAL(worst, "note");
+	flow = json_array_get(json_object_get(file, "flows"), 2);
+	CU_ASSERT_EQUAL(json_unpack(flow, "{s:s, s:I, s:I}", "paired_by", &paired,
+				    "destination_qpn", &qpn, "path_mtu", &mtu),
+			0);
+	CU_ASSERT_STRING_EQUAL(paired, "cm");
+	CU_ASSERT_EQUAL(qpn, 0x46);
+	CU_ASSERT_EQUAL(mtu, 1024);
+	json_decref(root);
+	CU_ASSERT_EQUAL(run("ls out.json.partial"), 2);
+	expect("$V -j - $P/rxe-rc-send-2-ipv4.pcap", 0, "{\n \"schema_version\": 1,");
+}
+
+/* tshark itself, where it is installed; golden/inspect holds all captures to its stored counts. */
+static void test_tshark_agrees(void)
+{
+	json_t *root, *opcodes, *opcode;
+	unsigned int counts[256] = {0}, value;
+	size_t index;
+	char *line;
+
+	if (run("command -v tshark")) {
+		printf("(tshark is not installed) ");
+		return;
+	}
+	CU_ASSERT_EQUAL(run("tshark -n -r $P/rxe-exercise-ipv4.pcap -T fields "
+			    "-e infiniband.bth.opcode 2> /dev/null"),
+			0);
+	for (line = strtok(output, "\n"); line; line = strtok(NULL, "\n")) {
+		if (sscanf(line, "%u", &value) == 1 && value < 256)
+			counts[value]++;
+	}
+	root = inspect_json("$P/rxe-exercise-ipv4.pcap");
+	opcodes = json_object_get(json_array_get(json_object_get(root, "files"), 0), "opcodes");
+	CU_ASSERT(json_array_size(opcodes) > 10);
+	json_array_foreach(opcodes, index, opcode)
+	{
+		json_int_t code, packets;
+
+		CU_ASSERT_EQUAL_FATAL(
+			json_unpack(opcode, "{s:I, s:I}", "opcode", &code, "packets", &packets), 0);
+		CU_ASSERT_EQUAL(counts[code & 255], packets);
+		counts[code & 255] = 0;
+	}
+	for (unsigned int i = 0; i < 256; i++)
+		CU_ASSERT_EQUAL(counts[i], 0);
+	json_decref(root);
+}
+
+static const struct test tests[] = {
+	{"refusals", test_refusals},           {"reports", test_reports},
+	{"damaged_files", test_damaged_files}, {"json", test_json},
+	{"tshark_agrees", test_tshark_agrees},
+};
+
+int main(int argc, char **argv)
+{
+	static const char *const made[] = {"empty", "x.gz", "cut", "bad", "out.json"};
+	int result;
+
+	if (!mkdtemp(directory))
+		return 1;
+	result = RUN_SUITE("inspect_command", tests, argc, argv);
+	for (unsigned int i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
+		char path[128];
+
+		snprintf(path, sizeof(path), "%s/%s", directory, made[i]);
+		unlink(path);
+	}
+	rmdir(directory);
+	return result;
+}
