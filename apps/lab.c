@@ -441,7 +441,7 @@ static int run_scenario(const struct vl_command *command, const struct lab_optio
 				      : vl_lab_run_virtual(&run, error, sizeof(error));
 	vl_view_destroy(run.view);
 	if (status == -EINTR) {
-		vl_command_error(command, "interrupted; no files are written");
+		vl_command_error(command, "interrupted; no results are written");
 	} else if (status) {
 		vl_command_error(command, "%s", error);
 	} else {
@@ -449,7 +449,11 @@ static int run_scenario(const struct vl_command *command, const struct lab_optio
 		vl_report_tables(&results, outputs->people);
 		fputc('\n', outputs->people);
 		vl_report_verdict(&results, outputs->people);
-		status = commit_outputs(outputs, &results, error, sizeof(error));
+		status = fflush(outputs->people) || ferror(outputs->people) ? -EIO : 0;
+		if (status)
+			snprintf(error, sizeof(error), "the report cannot be printed");
+		else
+			status = commit_outputs(outputs, &results, error, sizeof(error));
 		if (status)
 			vl_command_error(command, "%s", error);
 		else if (!vl_results_are_good(&results))

@@ -320,22 +320,28 @@ static void finish_qp(struct vl_lab_meter *meter, unsigned int qp, unsigned int 
 		result->goodput =
 			(double)(meter->before.received[qp] - meter->window.received[qp]) * 8 *
 			SECOND / (double)(end - start);
-	meter->results->goodput += result->goodput;
 }
 
-/* Jain's index is (sum x)^2 / (n sum x^2). */
-static void finish_fairness(struct vl_results *results)
+/* Over the window, of all queue pairs and of those at the bottleneck; and how even the latter are:
+ * Jain's index is (sum x)^2 / (n sum x^2). */
+static void finish_goodput(struct vl_lab_meter *meter)
 {
-	double sum = 0, squares = 0;
+	struct vl_results *results = meter->results;
+	double window = (double)(meter->before.time - meter->window.time);
+	double sum = 0, squares = 0, rate, goodput;
 
-	for (unsigned int i = 0; i < results->qp_count; i++) {
+	for (unsigned int i = 0; i < results->qp_count && window > 0; i++) {
+		goodput = (double)(meter->before.received[i] - meter->window.received[i]) * 8 *
+			  SECOND / window;
+		results->goodput += goodput;
 		if (!results->qps[i].pair->crosses_bottleneck)
 			continue;
-		results->bottleneck_goodput += results->qps[i].goodput;
+		results->bottleneck_goodput += goodput;
 		if (results->qps[i].pair->flow->rate)
 			continue;
-		sum += results->qps[i].goodput;
-		squares += results->qps[i].goodput * results->qps[i].goodput;
+		rate = results->qps[i].goodput;
+		sum += rate;
+		squares += rate * rate;
 		results->jain_count++;
 	}
 	if (results->jain_count >= 2 && squares > 0)
@@ -480,7 +486,7 @@ void vl_lab_meter_finish(struct vl_lab_meter *meter)
 
 		vl_histogram_add(&results->flow_times[flow], &fabric->completion_times[i]);
 	}
-	finish_fairness(results);
+	finish_goodput(meter);
 	finish_bottleneck(meter);
 	for (unsigned int i = 0; i < scenario->node_count; i++) {
 		if (fabric->nodes[i].sw)

@@ -57,6 +57,24 @@ static json_t *times_json(const struct vl_histogram *times)
 	return object;
 }
 
+/* What a flow was run with, every parameter. */
+static json_t *cc_json(const struct vl_cc_parameters *cc)
+{
+	const struct vl_dcqcn_description *description;
+	json_t *object = json_object(), *parameters = json_object();
+	const char *field;
+
+	json_object_set_new(object, "algorithm", json_string(cc->algorithm->name));
+	json_object_set_new(object, "fixed_rate_bps", whole(cc->fixed_rate));
+	json_object_set_new(object, "initial_rate_bps", whole(cc->initial_rate));
+	for (unsigned int i = 0; (description = vl_dcqcn_describe(i)); i++) {
+		field = (const char *)&cc->dcqcn + description->offset;
+		json_object_set_new(parameters, description->name, whole(*(const uint32_t *)field));
+	}
+	json_object_set_new(object, "dcqcn", parameters);
+	return object;
+}
+
 static json_t *flows_json(const struct vl_results *results)
 {
 	const struct vl_scenario_flow *flows = results->scenario->flows.elements;
@@ -72,6 +90,9 @@ static json_t *flows_json(const struct vl_results *results)
 		object = json_object();
 		json_object_set_new(object, "name", json_string(flows[i].name));
 		json_object_set_new(object, "goodput_bps", real(goodput));
+		json_object_set_new(object, "congestion_control",
+				    cc_json(flows[i].has_cc ? &flows[i].cc.resolved
+							    : &results->scenario->cc.resolved));
 		json_object_set_new(object, "flow_completion_time",
 				    times_json(&results->flow_times[i]));
 		json_array_append_new(array, object);

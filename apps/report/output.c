@@ -50,12 +50,13 @@ int vl_output_open(struct vl_output *output, const char *path, char *error, size
 
 int vl_output_commit(struct vl_output *output, char *error, size_t error_size)
 {
-	bool failed = ferror(output->file);
 	int status = 0;
 
 	errno = 0;
-	if (fclose(output->file) || failed)
+	if (fflush(output->file) || ferror(output->file))
 		status = errno ? -errno : -EIO;
+	if (fclose(output->file) && !status)
+		status = -errno;
 	output->file = NULL;
 	if (!status && output->partial && rename(output->partial, output->path))
 		status = -errno;

@@ -102,8 +102,8 @@ struct vl_results {
 	 * fewer than two of them. */
 	double jain;
 	unsigned int jain_count;
-	double goodput;               /* bit/s, all queue pairs */
-	double bottleneck_goodput;    /* bit/s, of those that cross the bottleneck */
+	double goodput;               /* bit/s in the window, all queue pairs */
+	double bottleneck_goodput;    /* bit/s in the window, of those that cross the bottleneck */
 	const char *most_paused_node; /* whose port stood still longest; NULL: none did */
 	uint64_t most_paused_ns;
 	struct vl_bottleneck_result bottleneck;

@@ -97,6 +97,19 @@ static void say_loss(const struct vl_results *results, FILE *out)
 		again > MUCH_RESENT ? ": go-back-N repeats everything after a loss" : "");
 }
 
+/* Whether anybody answers CNPs by sending less. */
+static bool senders_react(const struct vl_results *results)
+{
+	for (unsigned int i = 0; i < results->scenario->pair_count; i++) {
+		const struct vl_scenario_flow *flow = results->scenario->pairs[i].flow;
+		const struct vl_scenario_cc *cc = flow->has_cc ? &flow->cc : &results->scenario->cc;
+
+		if (cc->resolved.algorithm->on_cnp)
+			return true;
+	}
+	return false;
+}
+
 /* What held the flows back, if not the line. */
 static const char *bottleneck_elsewhere(const struct vl_results *results)
 {
@@ -106,6 +119,9 @@ static const char *bottleneck_elsewhere(const struct vl_results *results)
 	if (results->live_busy > BUSY)
 		return "this machine's cores are, as they have to do in real time what the "
 		       "scenario asks for";
+	if (!results->is_live && results->totals.cnp_rx && senders_react(results))
+		return "the senders have slowed down on CNPs further than they had to, and are "
+		       "still speeding up again";
 	return "something else holds the flows back";
 }
 
@@ -124,19 +140,6 @@ static void say_use(const struct vl_results *results, FILE *out)
 	fprintf(out, ". ");
 	if (bottleneck->utilization < WELL_USED)
 		fprintf(out, "It is not the bottleneck: %s. ", bottleneck_elsewhere(results));
-}
-
-/* Whether anybody answers CNPs by sending less. */
-static bool senders_react(const struct vl_results *results)
-{
-	for (unsigned int i = 0; i < results->scenario->pair_count; i++) {
-		const struct vl_scenario_flow *flow = results->scenario->pairs[i].flow;
-		const struct vl_scenario_cc *cc = flow->has_cc ? &flow->cc : &results->scenario->cc;
-
-		if (cc->resolved.algorithm->on_cnp)
-			return true;
-	}
-	return false;
 }
 
 static void say_queue(const struct vl_results *results, FILE *out)
