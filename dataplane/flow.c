@@ -3,305 +3,20 @@
 
 #include "dataplane/flow.h"
 
+#include "dataplane/flow_private.h"
 #include "transport/random.h"
-#include "transport/timer_wheel.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define COMPLETION_BATCH 16
-#define ATOMIC_LENGTH    8u
-#define UD_QKEY          0x11111111u
+#define ATOMIC_LENGTH 8u
 /* A UD receive begins with the GRH, IBTA 11.4.1.2. */
 #define GRH_AREA 40u
-/* Content of messages repeats after this; longer memory is left untouched (zero). */
-#define PATTERN_LENGTH 65536u
-/* The memory's address on the wire: not the process's, so that packets are the same in each run. */
-#define MEMORY_ADDRESS UINT64_C(0x100000000)
 /* 12: 0.64 ms, IBTA table 45. */
 #define MIN_RNR_TIMER 12
 
-/* The requester's side of one queue pair. */
-struct sender {
-	struct vl_qp *qp;
-	struct vl_flow *flow;
-	struct vl_timer timer;  /* start, or the next message of a rate */
-	uint64_t *start_times;  /* of outstanding messages, by sequence & mask */
-	uint64_t next_time;     /* ns, when the next message is due */
-	uint64_t next_fraction; /* of a nanosecond, 1/2^32 */
-	struct vl_flow_progress progress;
-	struct ibv_ah *ah; /* UD */
-	uint32_t remote_qpn;
-	uint32_t index; /* in work requests' identifiers */
-};
-
-/* The responder's side of one queue pair. */
-struct receiver {
-	struct vl_qp *qp;
-	uint32_t length; /* of each receive; 0: without an element */
-};
-
-struct vl_flow {
-	struct vl_flow_config config;
-	struct vl_traffic *requester, *responder;
-	struct vl_flow *next; /* of the requester */
-	struct sender *senders;
-	uint64_t *start_times;
-	uint64_t interval, interval_fraction; /* of a rate: ns, 1/2^32 ns */
-	uint64_t remote_address;
-	uint32_t remote_rkey;
-	uint32_t first_receiver; /* in the responder */
-	uint32_t depth_mask;
-};
-
-struct vl_traffic {
-	struct vl_endpoint *endpoint;
-	struct vl_pd *pd;
-	struct vl_cq *send_cq, *recv_cq;
-	uint32_t send_entries, recv_entries; /* that may be outstanding */
-	struct ibv_mr *mr;
-	uint8_t *memory, *own_memory;
-	uint32_t largest_message;
-	uint32_t unfinished; /* senders */
-	struct vl_flow *flows;
-	struct receiver *receivers;
-	uint32_t receiver_count;
-	struct sender **senders; /* by the index in a work request's identifier */
-	uint32_t sender_count;
-	struct vl_timer_wheel wheel;
-};
-
-/* Where messages come from, and where they arrive, as the wire names it. */
-static uint64_t source_address(void)
-{
-	return MEMORY_ADDRESS;
-}
-
-static uint64_t sink_address(const struct vl_traffic *traffic)
-{
-	return MEMORY_ADDRESS + vl_traffic_memory_size(traffic->largest_message) / 2;
-}
-
-/* ---- Posting ------------------------------------------------------------------------------- */
-
-static void finish(struct sender *sender)
-{
-	if (sender->progress.finished)
-		return;
-	sender->progress.finished = true;
-	sender->flow->requester->unfinished--;
-	vl_timer_cancel(&sender->flow->requester->wheel, &sender->timer);
-}
-
-static void fail(struct sender *sender, enum ibv_wc_status status)
-{
-	if (sender->progress.status == IBV_WC_SUCCESS)
-		sender->progress.status = status;
-	finish(sender);
-}
-
-static void fill_request(const struct sender *sender, struct ibv_send_wr *wr, struct ibv_sge *sge)
-{
-	static const enum ibv_wr_opcode opcodes[] = {
-		[VL_FLOW_SEND] = IBV_WR_SEND,
-		[VL_FLOW_SEND_IMM] = IBV_WR_SEND_WITH_IMM,
-		[VL_FLOW_WRITE] = IBV_WR_RDMA_WRITE,
-		[VL_FLOW_WRITE_IMM] = IBV_WR_RDMA_WRITE_WITH_IMM,
-		[VL_FLOW_READ] = IBV_WR_RDMA_READ,
-		[VL_FLOW_COMPARE_SWAP] = IBV_WR_ATOMIC_CMP_AND_SWP,
-		[VL_FLOW_FETCH_ADD] = IBV_WR_ATOMIC_FETCH_AND_ADD,
-	};
-	const struct vl_flow *flow = sender->flow;
-	const struct vl_traffic *traffic = flow->requester;
-	bool takes_in = flow->config.verb >= VL_FLOW_READ;
-
-	*sge = (struct ibv_sge){takes_in ? sink_address(traffic) : source_address(),
-				flow->config.size, traffic->mr->lkey};
-	wr->sg_list = sge;
-	wr->num_sge = 1;
-	wr->opcode = opcodes[flow->config.verb];
-	wr->send_flags = IBV_SEND_SIGNALED;
-	wr->imm_data = (__be32)sender->progress.posted;
-	if (flow->config.transport == IBV_QPT_UD) {
-		wr->wr.ud.ah = sender->ah;
-		wr->wr.ud.remote_qpn = sender->remote_qpn;
-		wr->wr.ud.remote_qkey = UD_QKEY;
-	} else if (flow->config.verb >= VL_FLOW_COMPARE_SWAP) {
-		wr->wr.atomic.remote_addr = flow->remote_address;
-		wr->wr.atomic.rkey = flow->remote_rkey;
-		wr->wr.atomic.compare_add = 1;
-	} else {
-		wr->wr.rdma.remote_addr = flow->remote_address;
-		wr->wr.rdma.rkey = flow->remote_rkey;
-	}
-}
-
-/* Whether there is another message and it may be posted once it is due. */
-static bool may_post(const struct sender *sender, uint64_t now)
-{
-	const struct vl_flow_config *config = &sender->flow->config;
-	const struct vl_flow_progress *progress = &sender->progress;
-
-	return !progress->finished && (!config->messages || progress->posted < config->messages) &&
-	       (!config->stop || now < config->stop) &&
-	       progress->posted - progress->completed < config->depth;
-}
-
-/* Whether nothing is outstanding and nothing more will be posted. */
-static bool is_over(const struct sender *sender, uint64_t now)
-{
-	const struct vl_flow_config *config = &sender->flow->config;
-	const struct vl_flow_progress *progress = &sender->progress;
-
-	if (progress->posted != progress->completed)
-		return false;
-	return (config->messages && progress->posted == config->messages) ||
-	       (config->stop && (now >= config->stop || sender->next_time >= config->stop));
-}
-
-/* Posts what is due, and comes back for what is not yet. */
-static void post_due(struct sender *sender, uint64_t now)
-{
-	struct vl_flow *flow = sender->flow;
-	struct ibv_send_wr wr = {0};
-	const struct ibv_send_wr *bad;
-	struct ibv_sge sge;
-	uint64_t fraction;
-
-	while (may_post(sender, now) && sender->next_time <= now) {
-		fill_request(sender, &wr, &sge);
-		wr.wr_id = (uint64_t)sender->index << 32 | (uint32_t)sender->progress.posted;
-		if (vl_post_send(sender->qp, &wr, &bad, now)) {
-			fail(sender, IBV_WC_GENERAL_ERR);
-			return;
-		}
-		sender->start_times[sender->progress.posted & flow->depth_mask] =
-			flow->config.rate ? sender->next_time : now;
-		sender->progress.posted++;
-		fraction = sender->next_fraction + flow->interval_fraction;
-		sender->next_fraction = fraction & UINT32_MAX;
-		sender->next_time += flow->interval + (fraction >> 32);
-	}
-	if (is_over(sender, now))
-		finish(sender);
-	else if (sender->next_time > now && may_post(sender, now))
-		vl_timer_arm(&flow->requester->wheel, &sender->timer, sender->next_time);
-}
-
-static void complete(struct vl_traffic *traffic, const struct ibv_wc *wc, uint64_t now)
-{
-	struct sender *sender = traffic->senders[wc->wr_id >> 32];
-	const struct vl_flow_config *config = &sender->flow->config;
-	struct vl_flow_progress *progress = &sender->progress;
-
-	if (wc->status != IBV_WC_SUCCESS) {
-		fail(sender, wc->status);
-		return;
-	}
-	if (config->completion_times && now >= config->measure_from)
-		vl_histogram_record(
-			config->completion_times,
-			now - sender->start_times[progress->completed & sender->flow->depth_mask]);
-	progress->completed++;
-	progress->bytes += config->size;
-	progress->last_completion = now;
-	post_due(sender, now);
-}
-
-static void post_receive(struct vl_traffic *traffic, uint32_t index)
-{
-	const struct receiver *receiver = &traffic->receivers[index];
-	struct ibv_sge sge = {sink_address(traffic), receiver->length, traffic->mr->lkey};
-	struct ibv_recv_wr wr = {.wr_id = index, .sg_list = &sge, .num_sge = receiver->length != 0};
-	const struct ibv_recv_wr *bad;
-
-	/* Refused only in the error state, where the requester's completions tell. */
-	(void)vl_post_recv(receiver->qp, &wr, &bad);
-}
-
-static void poll_traffic(void *context, struct vl_endpoint *endpoint, uint64_t now)
-{
-	struct vl_traffic *traffic = context;
-	struct ibv_wc wc[COMPLETION_BATCH];
-	struct vl_timer *timer;
-	struct sender *sender;
-	int count;
-
-	(void)endpoint;
-	while ((count = vl_poll_cq(traffic->recv_cq, COMPLETION_BATCH, wc)) > 0) {
-		for (int i = 0; i < count; i++) {
-			if (wc[i].status == IBV_WC_SUCCESS)
-				post_receive(traffic, (uint32_t)wc[i].wr_id);
-		}
-	}
-	while ((count = vl_poll_cq(traffic->send_cq, COMPLETION_BATCH, wc)) > 0) {
-		for (int i = 0; i < count; i++)
-			complete(traffic, &wc[i], now);
-	}
-	while ((timer = vl_timer_wheel_expire(&traffic->wheel, now))) {
-		sender = (struct sender *)((char *)timer - offsetof(struct sender, timer));
-		post_due(sender, now);
-	}
-}
-
-static uint64_t next_deadline(void *context)
-{
-	struct vl_traffic *traffic = context;
-
-	return vl_timer_wheel_next(&traffic->wheel);
-}
-
-/* ---- Set-up -------------------------------------------------------------------------------- */
-
-struct vl_traffic *vl_traffic_create(struct vl_endpoint *endpoint,
-				     const struct vl_traffic_config *config, int *error)
-{
-	struct vl_traffic *traffic = calloc(1, sizeof(*traffic));
-	uint64_t size = vl_traffic_memory_size(config->largest_message);
-	int status = -ENOMEM;
-
-	if (!traffic)
-		goto fail;
-	traffic->endpoint = endpoint;
-	traffic->largest_message = config->largest_message;
-	traffic->memory = config->memory;
-	if (!traffic->memory) {
-		traffic->own_memory = calloc(1, size);
-		traffic->memory = traffic->own_memory;
-	}
-	if (!traffic->memory)
-		goto fail;
-	for (uint64_t i = 0; i < size / 2 && i < PATTERN_LENGTH; i++)
-		traffic->memory[i] = (uint8_t)(i + (i >> 8));
-	vl_timer_wheel_init(&traffic->wheel, 0);
-	traffic->pd = vl_alloc_pd(endpoint->device, &status);
-	if (!traffic->pd)
-		goto fail;
-	traffic->mr = vl_reg_mr(traffic->pd, traffic->memory, size, MEMORY_ADDRESS,
-				IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-					IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
-				&status);
-	if (!traffic->mr)
-		goto fail;
-	traffic->send_cq = vl_create_cq(endpoint->device, 1, NULL, &status);
-	if (!traffic->send_cq)
-		goto fail;
-	traffic->recv_cq = vl_create_cq(endpoint->device, 1, NULL, &status);
-	if (!traffic->recv_cq)
-		goto fail;
-	vl_endpoint_set_application(endpoint,
-				    &(struct vl_application){poll_traffic, next_deadline, traffic});
-	return traffic;
-fail:
-	if (traffic)
-		vl_traffic_destroy(traffic);
-	if (error)
-		*error = status;
-	return NULL;
-}
-
-static void destroy_flow(struct vl_flow *flow)
+void vl_flow_destroy(struct vl_flow *flow)
 {
 	for (uint32_t i = 0; flow->senders && i < flow->config.qps; i++) {
 		if (flow->senders[i].qp)
@@ -312,39 +27,6 @@ static void destroy_flow(struct vl_flow *flow)
 	free(flow->start_times);
 	free(flow->senders);
 	free(flow);
-}
-
-void vl_traffic_destroy(struct vl_traffic *traffic)
-{
-	struct vl_flow *flow;
-
-	while ((flow = traffic->flows)) {
-		traffic->flows = flow->next;
-		destroy_flow(flow);
-	}
-	for (uint32_t i = 0; i < traffic->receiver_count; i++) {
-		if (traffic->receivers[i].qp)
-			vl_destroy_qp(traffic->receivers[i].qp);
-	}
-	if (traffic->endpoint->application.context == traffic)
-		vl_endpoint_set_application(traffic->endpoint, &(struct vl_application){0});
-	if (traffic->recv_cq)
-		vl_destroy_cq(traffic->recv_cq);
-	if (traffic->send_cq)
-		vl_destroy_cq(traffic->send_cq);
-	if (traffic->mr)
-		vl_dereg_mr(traffic->mr);
-	if (traffic->pd)
-		vl_dealloc_pd(traffic->pd);
-	free(traffic->senders);
-	free(traffic->receivers);
-	free(traffic->own_memory);
-	free(traffic);
-}
-
-bool vl_traffic_is_finished(const struct vl_traffic *traffic)
-{
-	return !traffic->unfinished;
 }
 
 static const char *verb_error(const struct vl_flow_config *config)
@@ -450,7 +132,7 @@ static int modify_to_init(struct vl_qp *qp, const struct vl_flow_config *config,
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
-		.qkey = UD_QKEY,
+		.qkey = VL_FLOW_UD_QKEY,
 		.qp_access_flags =
 			IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
 	};
@@ -507,8 +189,8 @@ static int modify_to_rts(struct vl_qp *qp, const struct vl_flow_config *config,
 static int connect_qp(struct vl_flow *flow, uint32_t n, struct vl_random *random, uint64_t now)
 {
 	const struct vl_flow_config *config = &flow->config;
-	struct sender *sender = &flow->senders[n];
-	struct receiver *receiver = &flow->responder->receivers[flow->first_receiver + n];
+	struct vl_flow_sender *sender = &flow->senders[n];
+	struct vl_flow_receiver *receiver = &flow->responder->receivers[flow->first_receiver + n];
 	struct connection forward = {.peer = flow->responder,
 				     .sq_psn = (uint32_t)vl_random_below(random, 1 << 24),
 				     .rq_psn = (uint32_t)vl_random_below(random, 1 << 24)};
@@ -585,7 +267,7 @@ static void set_interval(struct vl_flow *flow)
 static void start_sender(struct vl_flow *flow, uint32_t n, uint64_t now)
 {
 	struct vl_traffic *traffic = flow->requester;
-	struct sender *sender = &flow->senders[n];
+	struct vl_flow_sender *sender = &flow->senders[n];
 
 	sender->flow = flow;
 	sender->index = traffic->sender_count;
@@ -617,8 +299,8 @@ struct vl_flow *vl_flow_create(struct vl_traffic *requester, struct vl_traffic *
 				 .requester = requester,
 				 .responder = responder,
 				 .remote_address = config->verb == VL_FLOW_READ
-							   ? source_address()
-							   : sink_address(responder),
+							   ? vl_flow_source_address()
+							   : vl_flow_sink_address(responder),
 				 .remote_rkey = responder->mr->rkey,
 				 .first_receiver = responder->receiver_count,
 				 .depth_mask = slots - 1};
@@ -636,7 +318,7 @@ struct vl_flow *vl_flow_create(struct vl_traffic *requester, struct vl_traffic *
 		if (status)
 			goto fail;
 		for (uint32_t i = 0; i < receive_depth(config); i++)
-			post_receive(responder, flow->first_receiver + n);
+			vl_traffic_post_receive(responder, flow->first_receiver + n);
 	}
 	for (uint32_t n = 0; n < config->qps; n++)
 		start_sender(flow, n, now);
@@ -645,7 +327,7 @@ struct vl_flow *vl_flow_create(struct vl_traffic *requester, struct vl_traffic *
 	return flow;
 fail:
 	if (flow)
-		destroy_flow(flow);
+		vl_flow_destroy(flow);
 	if (error)
 		*error = status;
 	return NULL;
