@@ -488,7 +488,63 @@ static void a_fixed_rate_is_kept(void)
 	pair_close(pair);
 }
 
+/* ---- Requests that wait for others, which nobody waits for ---------------------------------- */
+
+static void a_local_request_follows_one_that_is_not_signaled(void)
+{
+	struct pair *pair = pair_open(&(struct pair_options){0});
+	struct ibv_sge sge = {0, 64, pair->mr[0]->lkey};
+	struct ibv_mr *mr;
+	struct ibv_send_wr invalidate = {
+		.wr_id = 7, .opcode = IBV_WR_LOCAL_INV, .send_flags = IBV_SEND_SIGNALED};
+	struct ibv_send_wr write = {
+		.next = &invalidate, .opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1};
+	const struct ibv_send_wr *bad;
+	struct ibv_wc wc;
+	int error;
+
+	sge.addr = (uintptr_t)pair->mr[0]->addr;
+	mr = vl_reg_mr(pair->pd[0], pair->memory[0], 64, 0,
+		       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND, &error);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mr);
+	invalidate.invalidate_rkey = mr->rkey;
+	write.wr.rdma.remote_addr = (uintptr_t)pair->mr[1]->addr;
+	write.wr.rdma.rkey = pair->mr[1]->rkey;
+	CU_ASSERT_EQUAL(vl_post_send(pair->qp[0], &write, &bad, pair->now), 0);
+	pair_run(pair, 100000000);
+	wc = pair_poll_send(pair, 0);
+	CU_ASSERT_EQUAL(wc.status, IBV_WC_SUCCESS);
+	CU_ASSERT_EQUAL(wc.wr_id, 7);
+	CU_ASSERT_EQUAL(vl_qp_counters(pair->qp[0])->data_frames_retransmitted, 0);
+	pair_close(pair);
+}
+
+/* SQD comes when the answer can no longer be asked for but by repeating. */
+static void requests_that_are_not_signaled_drain(void)
+{
+	struct pair *pair = pair_open(
+		&(struct pair_options){.cc = &(struct vl_cc_parameters){.algorithm = &vl_cc_fixed,
+									.fixed_rate = 100000000}});
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
+
+	CU_ASSERT_EQUAL(pair_post(pair, 0, IBV_WR_RDMA_WRITE, 0, 1024, 0, 0), 0);
+	CU_ASSERT_EQUAL(pair_post(pair, 0, IBV_WR_RDMA_WRITE, 0, 1024, 0, 0), 0);
+	pair_run(pair, 10000);
+	CU_ASSERT_EQUAL(pair_count(pair, 0, -1), 1);
+	CU_ASSERT_EQUAL(vl_modify_qp(pair->qp[0], &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY,
+				     pair->now),
+			0);
+	CU_ASSERT_EQUAL(pair->event_count[0], 0);
+	pair_run(pair, 100000000);
+	CU_ASSERT_EQUAL_FATAL(pair->event_count[0], 1);
+	CU_ASSERT_EQUAL(pair->events[0][0], IBV_EVENT_SQ_DRAINED);
+	pair_close(pair);
+}
+
 static const struct test tests[] = {
+	{"a_local_request_follows_one_that_is_not_signaled",
+	 a_local_request_follows_one_that_is_not_signaled},
+	{"requests_that_are_not_signaled_drain", requests_that_are_not_signaled_drain},
 	{"every_size_of_send_write_and_read", every_size_of_send_write_and_read},
 	{"packets_of_a_send", packets_of_a_send},
 	{"immediate_with_write", immediate_with_write},

@@ -135,7 +135,51 @@ static void a_read_of_the_largest_size(void)
 	munmap(source, VL_MAX_MESSAGE);
 }
 
+static bool drop_first_read(struct pair *pair, unsigned int from, const struct vl_packet *packet,
+			    uint8_t *frame, uint32_t length)
+{
+	(void)frame;
+	(void)length;
+	return from != 0 || packet->opcode != VL_OP_READ_REQUEST || ++*(int *)pair->hook_data > 1;
+}
+
+/* 2^23 PSNs, half of the space: the answer's distance from the request has no sign. */
+static void a_lost_read_of_half_the_psn_space_is_repeated(void)
+{
+	const struct vl_cc_parameters slow = {.algorithm = &vl_cc_fixed,
+					      .fixed_rate = UINT64_C(1000000000)};
+	int requests = 0;
+	struct pair *pair = pair_open(&(struct pair_options){
+		.path_mtu = IBV_MTU_256, .max_sge = PIECES, .cc = &slow, .timeout = 10});
+	struct large sink;
+	uint8_t *source = mmap(NULL, VL_MAX_MESSAGE, PROT_READ,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	int error;
+	struct ibv_mr *mr = vl_reg_mr(pair->pd[1], source, VL_MAX_MESSAGE, 0x1000,
+				      IBV_ACCESS_REMOTE_READ, &error);
+	struct ibv_send_wr read = {.num_sge = PIECES, .opcode = IBV_WR_RDMA_READ};
+	const struct ibv_send_wr *bad;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mr);
+	pair->hook = drop_first_read;
+	pair->hook_data = &requests;
+	repeat_piece(&sink, pair, 0);
+	read.sg_list = sink.sges;
+	read.wr.rdma.remote_addr = 0x1000;
+	read.wr.rdma.rkey = mr->rkey;
+	CU_ASSERT_EQUAL(vl_post_send(pair->qp[0], &read, &bad, pair->now), 0);
+	/* Some responses are enough. */
+	pair_run(pair, UINT64_C(5000000));
+	CU_ASSERT_EQUAL(requests, 2);
+	CU_ASSERT(vl_qp_counters(pair->qp[0])->data_frames_rx > 0);
+	pair_close(pair);
+	munmap(sink.memory, PIECE);
+	munmap(source, VL_MAX_MESSAGE);
+}
+
 static const struct test tests[] = {
+	{"a_lost_read_of_half_the_psn_space_is_repeated",
+	 a_lost_read_of_half_the_psn_space_is_repeated},
 	{"a_send_of_the_largest_size", a_send_of_the_largest_size},
 	{"a_read_of_the_largest_size", a_read_of_the_largest_size},
 };

@@ -18,6 +18,15 @@ bool vl_rc_has_request(const struct vl_qp *qp)
 	return queue->next != queue->tail && (qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD);
 }
 
+/* Whether a packet that asked for an answer is not acknowledged. A READ may span half of the PSN
+ * space, where a signed distance says the opposite. */
+static bool is_answer_due(const struct vl_requester *requester)
+{
+	uint32_t asked = (requester->ack_request_psn - requester->unacked_psn) & VL_PSN_MASK;
+
+	return asked && asked <= ((requester->unsent_psn - requester->unacked_psn) & VL_PSN_MASK);
+}
+
 void vl_rc_restart_ack_timer(struct vl_qp *qp, uint64_t now)
 {
 	struct vl_requester *requester = &qp->requester;
@@ -25,8 +34,7 @@ void vl_rc_restart_ack_timer(struct vl_qp *qp, uint64_t now)
 
 	/* It runs for packets that asked for an answer (9.7.6.1.3): a slow flow that has not asked
 	 * yet is not late. */
-	if (!timeout || requester->is_waiting_rnr ||
-	    vl_psn_distance(requester->ack_request_psn, requester->unacked_psn) <= 0) {
+	if (!timeout || requester->is_waiting_rnr || !is_answer_due(requester)) {
 		requester->ack_deadline = 0;
 		return;
 	}
@@ -208,15 +216,17 @@ static void write_extensions(const struct vl_send *send, uint32_t flags, uint32_
 }
 
 /* Asked for at the end of a message that somebody waits for, in time to keep the window open, and
- * when nothing would follow. */
+ * when nothing would follow, or what follows waits for it. */
 static bool wants_ack(struct vl_qp *qp, const struct vl_send *send, bool last)
 {
 	struct vl_requester *requester = &qp->requester;
+	const struct vl_send_queue *queue = &requester->queue;
 
 	if (requester->is_waiting_credit || in_flight(qp) + 1 >= window(qp) ||
+	    requester->packets_since_ack_request == UINT16_MAX ||
 	    ++requester->packets_since_ack_request >= qp->device->config.ack_request_interval ||
-	    (last && ((send->send_flags & IBV_SEND_SIGNALED) ||
-		      requester->queue.next + 1 == requester->queue.tail))) {
+	    (last && ((send->send_flags & IBV_SEND_SIGNALED) || queue->next + 1 == queue->tail ||
+		      !vl_send_at(queue, queue->next + 1)->packet_count))) {
 		requester->packets_since_ack_request = 0;
 		return true;
 	}
@@ -306,6 +316,19 @@ enum vl_send_result vl_rc_send_request(struct vl_qp *qp, struct vl_outgoing *out
 	return VL_SEND_PACKET;
 }
 
+/* The next request waits for what was sent without asking for an answer, which may never come: the
+ * newest packet is repeated, and asks. It is of a SEND or WRITE, as all others are answered. */
+static enum vl_send_result ask_for_answer(struct vl_qp *qp)
+{
+	struct vl_requester *requester = &qp->requester;
+
+	if (!in_flight(qp) || is_answer_due(requester))
+		return VL_SEND_NOTHING;
+	vl_rc_rewind(qp, vl_psn_add(requester->send_psn, VL_PSN_MASK));
+	requester->packets_since_ack_request = UINT16_MAX;
+	return VL_SEND_AGAIN;
+}
+
 enum vl_send_result vl_rc_send(struct vl_qp *qp, struct vl_outgoing *outgoing, uint64_t now)
 {
 	struct vl_requester *requester = &qp->requester;
@@ -331,6 +354,8 @@ enum vl_send_result vl_rc_send(struct vl_qp *qp, struct vl_outgoing *outgoing, u
 	}
 	qp->response_turn = true;
 	result = vl_rc_send_request(qp, outgoing, now);
+	if (result == VL_SEND_NOTHING && vl_rc_has_request(qp))
+		result = ask_for_answer(qp);
 	if (result == VL_SEND_NOTHING && response && qp->state != IBV_QPS_ERR)
 		return vl_rc_send_response(qp, outgoing, now);
 	return result;

@@ -95,7 +95,8 @@ static enum vl_drop check_receive(struct vl_qp *qp, const struct vl_packet *pack
 		responder->message_length = 0;
 	}
 	if ((uint64_t)responder->message_length + packet->payload_length >
-	    responder->receive->length)
+	    (responder->receive->length < VL_MAX_MESSAGE ? responder->receive->length
+							 : VL_MAX_MESSAGE))
 		return VL_DROP_length;
 	return PASS;
 }
