@@ -226,7 +226,10 @@ static void count_in_flow(struct inspect_analysis *analysis, struct inspect_flow
 		flow->last_time = arrival->time;
 	flow->services |= 1u << (packet->opcode >> 5);
 	flow->ecn[vl_packet_ecn(packet)]++;
-	flow->dscps |= UINT64_C(1) << vl_packet_dscp(packet);
+	if (packet->info->flags & VL_OPCODE_NOTIFICATION)
+		flow->cnp_dscps |= UINT64_C(1) << vl_packet_dscp(packet);
+	else
+		flow->dscps |= UINT64_C(1) << vl_packet_dscp(packet);
 	if (packet->vlan_present || !packet->udp_source_port)
 		flow->priorities |= 1u << (packet->priority & 15);
 	flow->fecn += packet->fecn;

@@ -139,8 +139,9 @@ struct inspect_flow {
 	uint32_t largest_payload; /* of one packet */
 	uint64_t icrc_wrong, cut;
 
-	uint64_t ecn[4];     /* by enum vl_ecn */
-	uint64_t dscps;      /* bit n: DSCP n was seen */
+	uint64_t ecn[4]; /* by enum vl_ecn */
+	uint64_t dscps;  /* bit n: DSCP n was seen; CNPs have their own */
+	uint64_t cnp_dscps;
 	uint32_t priorities; /* PCP or SL likewise */
 	uint64_t fecn, becn;
 	uint16_t udp_source_port; /* of the first packet */

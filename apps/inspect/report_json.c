@@ -239,6 +239,7 @@ static void set_marks(struct builder *builder, json_t *object, const struct insp
 	    flow->key.encapsulation == VL_ENCAPSULATION_IB_LOCAL
 		    ? json_array()
 		    : members_json(builder, flow->dscps));
+	set(builder, object, "cnp_dscps", members_json(builder, flow->cnp_dscps));
 	set(builder, object, "priorities", members_json(builder, flow->priorities));
 	set(builder, object, "vlan_id",
 	    flow->vlan_present ? json_integer(flow->vlan_id) : json_null());

@@ -249,6 +249,20 @@ static const char *members_text(uint64_t mask, char text[INSPECT_SMALL_TEXT])
 	return text;
 }
 
+/* "26, CNP 48" */
+static void dscp_cell(struct inspect_table *table, const struct inspect_flow *flow)
+{
+	char data[INSPECT_SMALL_TEXT], cnp[INSPECT_SMALL_TEXT];
+
+	if (flow->key.encapsulation == VL_ENCAPSULATION_IB_LOCAL)
+		inspect_table_cell(table, "%s", "");
+	else
+		inspect_table_cell(table, "%s%s%s%s", members_text(flow->dscps, data),
+				   flow->dscps && flow->cnp_dscps ? ", " : "",
+				   flow->cnp_dscps ? "CNP " : "",
+				   members_text(flow->cnp_dscps, cnp));
+}
+
 void inspect_print_classes(const struct inspect_printer *printer)
 {
 	static const char *const headings[] = {
@@ -275,10 +289,7 @@ void inspect_print_classes(const struct inspect_printer *printer)
 		}
 		shown++;
 		flow_cells(&table, flow, is_second);
-		inspect_table_cell(&table, "%s",
-				   flow->key.encapsulation == VL_ENCAPSULATION_IB_LOCAL
-					   ? ""
-					   : members_text(flow->dscps, text));
+		dscp_cell(&table, flow);
 		if (infiniband || flow->vlan_present)
 			inspect_table_cell(&table, "%s %s", infiniband ? "SL" : "PCP",
 					   members_text(flow->priorities, text));

@@ -19,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define LEAVE_ICRC  0x80
 #define CUT         0x40
+#define NO_REPORT   0x20 /* in the first packet: reports take most of the time */
 #define LINK_MASK   0x03
 #define HEADER      2 /* what differs, length in words */
 #define MAX_PACKETS 256
@@ -86,6 +87,7 @@ static void report(const struct inspect_analysis *analysis)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct inspect_analysis *analysis = inspect_analysis_new();
+	bool is_reported = !size || !(data[0] & NO_REPORT);
 	uint64_t in_flows = 0, count = 0;
 
 	require(analysis != NULL);
@@ -114,7 +116,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		require(flow->requests.gap_count <= INSPECT_MAX_GAPS);
 	}
 	require(in_flows == analysis->icrc_right + analysis->icrc_unchecked);
-	report(analysis);
+	if (is_reported)
+		report(analysis);
 	inspect_analysis_free(analysis);
 	return 0;
 }

@@ -592,6 +592,8 @@ static void test_congestion(void)
 	CU_ASSERT_EQUAL(flow->priorities, 1u << 3);
 	CU_ASSERT_EQUAL(flow->vlan_id, 100);
 	CU_ASSERT_EQUAL(flow->reverse->cnps, 20);
+	CU_ASSERT_EQUAL(flow->reverse->dscps, 1);
+	CU_ASSERT_EQUAL(flow->reverse->cnp_dscps, UINT64_C(1) << 48);
 	CU_ASSERT(finds("congestion") && !finds("cnp_unheeded") && !finds("no_cnp"));
 	CU_ASSERT(!finds("retransmissions"));
 }
