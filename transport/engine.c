@@ -354,8 +354,10 @@ bool vl_transmit(struct vl_device *device, uint64_t now, struct vl_outgoing *out
 	if (now > device->now)
 		device->now = now;
 	run_timers(device, device->now);
+	/* Asking for a READ response may end in a NAK instead, which is urgent then. */
 	return send_notification(device, outgoing) || send_urgent(device, device->now, outgoing) ||
-	       send_ready(device, device->now, outgoing);
+	       send_ready(device, device->now, outgoing) ||
+	       send_urgent(device, device->now, outgoing);
 }
 
 uint64_t vl_next_deadline(const struct vl_device *device)
