@@ -96,15 +96,10 @@ static void count_reason(struct inspect_analysis *analysis, unsigned int reason,
 	entry->count++;
 }
 
-struct inspect_event *inspect_event_add(struct inspect_analysis *analysis,
-					enum inspect_event_kind kind,
-					const struct inspect_flow *flow,
-					const struct inspect_arrival *arrival)
+uint32_t inspect_event_keep(struct inspect_analysis *analysis, const struct inspect_event *event)
 {
-	struct inspect_event *event;
-
-	if (analysis->event_counts[kind]++ >= INSPECT_EVENTS_OF_A_KIND)
-		return NULL;
+	if (analysis->event_counts[event->kind]++ >= INSPECT_EVENTS_OF_A_KIND)
+		return INSPECT_NO_EVENT;
 	if (analysis->event_count == analysis->event_capacity) {
 		uint32_t capacity = analysis->event_capacity ? 2 * analysis->event_capacity : 64;
 		struct inspect_event *events =
@@ -112,13 +107,20 @@ struct inspect_event *inspect_event_add(struct inspect_analysis *analysis,
 
 		if (!events) {
 			analysis->out_of_memory = true;
-			return NULL;
+			return INSPECT_NO_EVENT;
 		}
 		analysis->events = events;
 		analysis->event_capacity = capacity;
 	}
-	event = &analysis->events[analysis->event_count++];
-	*event = (struct inspect_event){
+	analysis->events[analysis->event_count] = *event;
+	return analysis->event_count++;
+}
+
+struct inspect_event inspect_event_make(enum inspect_event_kind kind,
+					const struct inspect_flow *flow,
+					const struct inspect_arrival *arrival)
+{
+	return (struct inspect_event){
 		.kind = kind,
 		.packet = arrival->number,
 		.time = arrival->time,
@@ -127,7 +129,17 @@ struct inspect_event *inspect_event_add(struct inspect_analysis *analysis,
 		.opcode = arrival->packet->opcode,
 		.syndrome = arrival->packet->syndrome,
 	};
-	return event;
+}
+
+struct inspect_event *inspect_event_add(struct inspect_analysis *analysis,
+					enum inspect_event_kind kind,
+					const struct inspect_flow *flow,
+					const struct inspect_arrival *arrival)
+{
+	struct inspect_event event = inspect_event_make(kind, flow, arrival);
+	uint32_t index = inspect_event_keep(analysis, &event);
+
+	return index == INSPECT_NO_EVENT ? NULL : &analysis->events[index];
 }
 
 /* 802.1Qbb pauses explain much of what RDMA does, so they are worth a count. */
@@ -375,4 +387,23 @@ void inspect_analysis_add(struct inspect_analysis *analysis,
 		add_rdma(analysis, &arrival, frame->wire_length);
 	else if (result == VL_PARSE_not_rdma)
 		look_for_pfc(analysis, frame);
+}
+
+static int compare_events(const void *a, const void *b)
+{
+	const struct inspect_event *one = a, *other = b;
+
+	if (one->packet != other->packet)
+		return one->packet < other->packet ? -1 : 1;
+	return (int)one->kind - (int)other->kind;
+}
+
+void inspect_analysis_finish(struct inspect_analysis *analysis)
+{
+	for (uint32_t i = 0; i < analysis->flows.count; i++)
+		inspect_run_end(analysis, inspect_flow_at(&analysis->flows, i), false);
+	if (analysis->event_count)
+		qsort(analysis->events, analysis->event_count, sizeof(*analysis->events),
+		      compare_events);
+	inspect_pair_rest(analysis);
 }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "apps/inspect/event.h"
 #include "apps/inspect/exchange.h"
 #include "apps/inspect/flow.h"
 #include "apps/inspect/history.h"
@@ -19,8 +20,6 @@
 
 /* Packet numbers kept of those that share a reason. */
 #define INSPECT_EXAMPLES 16
-/* Events kept of a kind; all are counted. */
-#define INSPECT_EVENTS_OF_A_KIND 1000
 
 /* Why a packet is not plain RDMA: a result of the parser, or behind these a kind of frame. */
 #define INSPECT_REASON_COUNT (VL_PARSE_RESULT_COUNT + VL_CAPTURE_FRAME_KIND_COUNT)
@@ -34,40 +33,6 @@ enum inspect_class {
 struct inspect_reason {
 	uint64_t count;
 	uint64_t examples[INSPECT_EXAMPLES]; /* numbers of the first packets */
-};
-
-#define INSPECT_EVENT_KINDS(X)                                                                     \
-	X(icrc_wrong, "a wrong ICRC")                                                              \
-	X(vcrc_wrong, "a wrong VCRC")                                                              \
-	X(retransmission, "requests sent again")                                                   \
-	X(duplicate, "a copy of a packet")                                                         \
-	X(reordered, "a packet behind its successors")                                             \
-	X(gap, "PSNs that were skipped")                                                           \
-	X(nak, "a NAK")                                                                            \
-	X(rnr, "a receiver-not-ready NAK")                                                         \
-	X(response_gap, "READ responses that are missing")                                         \
-	X(order_error, "an opcode that may not follow the one before")                             \
-	X(restart, "a new connection on the same QP")
-
-enum inspect_event_kind {
-#define INSPECT_EVENT_VALUE(name, meaning) INSPECT_EVENT_##name,
-	INSPECT_EVENT_KINDS(INSPECT_EVENT_VALUE)
-#undef INSPECT_EVENT_VALUE
-		INSPECT_EVENT_KIND_COUNT
-};
-
-struct inspect_event {
-	enum inspect_event_kind kind;
-	uint64_t packet, time;
-	const struct inspect_flow *flow; /* whose packet it is; NULL: none known */
-	uint32_t psn;
-	uint32_t count;           /* packets or PSNs; of a run that may still be going on */
-	uint8_t opcode, syndrome; /* of the packet */
-	enum inspect_cause cause;
-	uint64_t cause_packet;    /* what it answers or repeats; 0: not in the capture */
-	uint64_t trigger_packet;  /* sequence NAK: what showed the loss; 0: not known */
-	uint64_t silence;         /* ns from the cause to this packet */
-	uint32_t expected, found; /* CRCs */
 };
 
 struct inspect_analysis {
@@ -102,6 +67,8 @@ struct inspect_analysis *inspect_analysis_new(void);
 void inspect_analysis_free(struct inspect_analysis *analysis);
 void inspect_analysis_add(struct inspect_analysis *analysis,
 			  const struct vl_capture_packet *packet);
+/* After the last packet: settles what only the end can tell, and sorts the events. */
+void inspect_analysis_finish(struct inspect_analysis *analysis);
 const char *inspect_reason_name(unsigned int reason);
 const char *inspect_reason_meaning(unsigned int reason);
 enum inspect_class inspect_reason_class(unsigned int reason);
@@ -113,13 +80,29 @@ struct inspect_arrival {
 	uint64_t number, time;
 };
 
-/* Counts the event and keeps it if there is room; NULL if not. */
+/* Counts the event and keeps it if there is room: its index, or INSPECT_NO_EVENT. */
+uint32_t inspect_event_keep(struct inspect_analysis *analysis, const struct inspect_event *event);
+struct inspect_event inspect_event_make(enum inspect_event_kind kind,
+					const struct inspect_flow *flow,
+					const struct inspect_arrival *arrival);
+/* Both in one; NULL if there was no room. */
 struct inspect_event *inspect_event_add(struct inspect_analysis *analysis,
 					enum inspect_event_kind kind,
 					const struct inspect_flow *flow,
 					const struct inspect_arrival *arrival);
 void inspect_request(struct inspect_analysis *analysis, struct inspect_flow *flow,
 		     const struct inspect_arrival *arrival);
+/* Requests ahead of the expected PSN: what lies between is missing. */
+void inspect_gap(struct inspect_analysis *analysis, struct inspect_flow *flow,
+		 const struct inspect_arrival *arrival, uint32_t count);
+/* A request behind the expected PSN. True if it had not been seen before. */
+bool inspect_again(struct inspect_analysis *analysis, struct inspect_flow *flow,
+		   const struct inspect_arrival *arrival);
+/* A new request, or the end of the capture, ends what was sent again. */
+void inspect_run_end(struct inspect_analysis *analysis, struct inspect_flow *flow, bool by_request);
+/* PSNs that a request takes; *certain is false for a READ of unknown path MTU. */
+uint32_t inspect_psns_of(const struct inspect_flow *flow, const struct vl_packet *packet,
+			 bool *certain);
 void inspect_response(struct inspect_analysis *analysis, struct inspect_flow *flow,
 		      const struct inspect_arrival *arrival);
 /* Forgets the state of a flow whose QP starts anew. */
@@ -131,7 +114,7 @@ struct inspect_flow *inspect_find_requester(struct inspect_analysis *analysis,
 					    struct inspect_flow *flow, uint32_t psn);
 void inspect_pair_flows(struct inspect_flow *one, struct inspect_flow *other,
 			enum inspect_pairing pairing);
-/* Pairs what is left where nothing else can be meant. At the end of the file. */
+/* Pairs what is left where nothing else can be meant. */
 void inspect_pair_rest(struct inspect_analysis *analysis);
 /* Both halves have one path MTU. */
 void inspect_learn_path_mtu(struct inspect_flow *flow, uint32_t path_mtu);

@@ -92,6 +92,18 @@ const char *inspect_cause_name(enum inspect_cause cause)
 	return names[cause];
 }
 
+const char *inspect_loss_name(enum inspect_loss loss)
+{
+	static const char *const names[] = {
+		[INSPECT_LOST_BEFORE] = "before_capture",
+		[INSPECT_LOST_BEHIND] = "behind_capture",
+		[INSPECT_OUT_OF_ORDER] = "out_of_order",
+		[INSPECT_BEHIND_RNR] = "behind_rnr_nak",
+	};
+
+	return names[loss];
+}
+
 const char *inspect_nak_text(unsigned int code)
 {
 	static const char *const names[] = {
@@ -229,6 +241,31 @@ static void retransmission_text(const struct inspect_event *event, char *text, s
 	}
 }
 
+static void loss_text(const struct inspect_event *event, const char *trigger, char *text,
+		      size_t size)
+{
+	switch (event->loss) {
+	case INSPECT_LOST_BEFORE:
+		snprintf(text, size, "that packet was lost before the capture%s", trigger);
+		break;
+	case INSPECT_LOST_BEHIND:
+		snprintf(text, size, "packet %" PRIu64 " was lost behind the capture%s",
+			 event->cause_packet, trigger);
+		break;
+	case INSPECT_OUT_OF_ORDER:
+		snprintf(text, size,
+			 event->cause_packet > event->packet
+				 ? "packet %" PRIu64 " was late%s"
+				 : "packet %" PRIu64 " had come too early, and was dropped%s",
+			 event->cause_packet, trigger);
+		break;
+	case INSPECT_BEHIND_RNR:
+		snprintf(text, size, "for what followed the request refused by an RNR NAK%s",
+			 trigger);
+		break;
+	}
+}
+
 static void nak_text(const struct inspect_event *event, char *text, size_t size)
 {
 	unsigned int code = event->syndrome & 0x1f;
@@ -248,14 +285,8 @@ static void nak_text(const struct inspect_event *event, char *text, size_t size)
 			 event->cause_packet ? "packet %" PRIu64 " was refused"
 					     : "to a request that is not in the capture",
 			 event->cause_packet);
-	else if (event->cause == INSPECT_CAUSE_RNR)
-		snprintf(rest, room, "for what followed the request refused by an RNR NAK%s",
-			 trigger);
-	else if (event->cause_packet)
-		snprintf(rest, room, "packet %" PRIu64 " was lost behind the capture%s",
-			 event->cause_packet, trigger);
 	else
-		snprintf(rest, room, "that packet was lost before the capture%s", trigger);
+		loss_text(event, trigger, rest, room);
 }
 
 static void rnr_text(const struct inspect_event *event, char *text, size_t size)

@@ -22,6 +22,7 @@ const char *inspect_services_text(const struct inspect_flow *flow, char text[INS
 const char *inspect_encapsulation_text(uint32_t encapsulation);
 const char *inspect_pairing_name(enum inspect_pairing pairing);
 const char *inspect_cause_name(enum inspect_cause cause);
+const char *inspect_loss_name(enum inspect_loss loss);
 /* Of a NAK's value. */
 const char *inspect_nak_text(unsigned int code);
 /* How long an RNR NAK asks to wait, ns. */

@@ -213,7 +213,7 @@ static struct inspect_flow *flow_add(struct inspect_flow_table *table,
 	flow->key = *key;
 	flow->index = table->count++;
 	flow->newest_history = UINT32_MAX;
-	flow->requests.run_event = INSPECT_NO_EVENT;
+	flow->requests.run.event = INSPECT_NO_EVENT;
 	flow->next_of_pair = pair->newest;
 	pair->newest = flow;
 	pair->flow_count++;

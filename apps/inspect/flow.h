@@ -12,12 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "apps/inspect/event.h"
 #include "transport/wire/packet.h"
 
 #define INSPECT_MAX_FLOWS UINT32_C(65536)
-#define INSPECT_NO_EVENT  UINT32_MAX
 /* Missing PSN ranges of a flow that are remembered, so that a late packet is known as such. */
-#define INSPECT_MAX_GAPS 4
+#define INSPECT_MAX_GAPS 32
 
 struct inspect_flow_key {
 	union ibv_gid source, destination; /* a LID stands in the last two bytes */
@@ -36,19 +36,9 @@ enum inspect_pairing {
 	INSPECT_PAIRED_BY_ADDRESS /* the only flow back between the two addresses */
 };
 
-enum inspect_cause {
-	INSPECT_CAUSE_TIMEOUT,  /* nothing else was seen that could be the reason */
-	INSPECT_CAUSE_NAK,      /* a sequence NAK */
-	INSPECT_CAUSE_RNR,      /* an RNR NAK */
-	INSPECT_CAUSE_ANSWERED, /* was answered: too late, or the answer was lost */
-	INSPECT_CAUSE_RESPONSE, /* part of a READ response was missing */
-	INSPECT_CAUSE_COUNT,
-};
-
 /* PSNs [first, first + count) that have not been seen. */
 struct inspect_gap {
 	uint32_t first, count;
-	uint64_t packet; /* that showed it */
 };
 
 /* A NAK or RNR NAK to which the requester has not yet reacted. */
@@ -56,7 +46,22 @@ struct inspect_nak {
 	bool pending;
 	uint8_t syndrome;
 	uint32_t psn;
+	uint32_t event; /* where it is kept, or INSPECT_NO_EVENT */
 	uint64_t packet, time;
+};
+
+/* Requests that come again, from where the requester went back to up to the newest PSN. One that
+ * had been missing may also be just late: that shows only in what follows it. */
+struct inspect_run {
+	bool active;
+	bool tentative;             /* so far one packet, which had been missing */
+	uint32_t next_psn;          /* behind its newest packet */
+	uint32_t event;             /* where its event is kept, or INSPECT_NO_EVENT */
+	struct inspect_event first; /* the same, until it is sure to be one */
+	uint32_t first_payload;
+	/* As they were before, for a run that turns out to be none. */
+	struct inspect_nak nak, rnr;
+	uint32_t retry_psn, retries;
 };
 
 /* The requests of a flow, as their PSNs tell. */
@@ -74,9 +79,7 @@ struct inspect_requests {
 	uint64_t reads, atomics;                  /* of these */
 	uint64_t read_bytes;                      /* asked for */
 
-	/* What came again. A run goes from the PSN where the requester went back to to next_psn. */
-	bool in_retransmission;
-	uint32_t run_event;
+	struct inspect_run run;
 	uint64_t retransmitted; /* packets */
 	uint64_t retransmitted_bytes;
 	uint64_t retransmissions; /* runs */
@@ -87,9 +90,11 @@ struct inspect_requests {
 
 	struct inspect_gap gaps[INSPECT_MAX_GAPS];
 	uint32_t gap_count;
-	uint64_t gap_events;   /* times that PSNs were skipped */
-	uint64_t gap_packets;  /* PSNs skipped */
-	uint64_t gap_filled;   /* of these, seen later as a retransmission */
+	uint64_t gap_events;  /* times that PSNs were skipped */
+	uint64_t gap_packets; /* PSNs skipped */
+	uint64_t gap_filled;  /* of these, seen later as a retransmission */
+	bool any_late;
+	uint32_t late_psn;     /* of the last one that was only late */
 	uint64_t reordered;    /* of these, seen later without one being asked for */
 	uint64_t gap_answered; /* of these, acknowledged all the same: the capture missed them */
 
@@ -98,9 +103,10 @@ struct inspect_requests {
 	uint32_t answered_psn; /* all before this one are */
 	uint64_t answer_packet;
 	struct inspect_nak nak, rnr;
-	uint64_t lost_before, lost_after; /* sequence NAKs by the place of the loss */
-	uint64_t order_errors;            /* opcodes that may not follow each other */
-	uint64_t restarts;                /* a new connection on the same QP */
+	uint32_t responder_psn; /* that the responder expects, if all packets seen reached it */
+	uint64_t lost_before, lost_behind, out_of_order; /* sequence NAKs by enum inspect_loss */
+	uint64_t order_errors; /* opcodes that may not follow each other */
+	uint64_t restarts;     /* a new connection on the same QP */
 };
 
 struct inspect_responses {

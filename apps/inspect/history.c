@@ -26,7 +26,7 @@ void inspect_history_free(struct inspect_history *history)
 }
 
 void inspect_history_add(struct inspect_history *history, struct inspect_flow *flow, uint32_t psn,
-			 uint64_t packet, uint64_t time, uint32_t icrc)
+			 uint64_t packet, uint64_t time, uint32_t icrc, bool in_order)
 {
 	history->ring[history->next % INSPECT_HISTORY_LENGTH] = (struct inspect_past){
 		.packet = packet,
@@ -35,6 +35,7 @@ void inspect_history_add(struct inspect_history *history, struct inspect_flow *f
 		.icrc = icrc,
 		.previous = flow->newest_history,
 		.flow = flow->index,
+		.in_order = in_order,
 	};
 	flow->newest_history = history->next++;
 	if (history->next == NONE)

@@ -8,6 +8,7 @@
 #ifndef VERBLINE_INSPECT_HISTORY_H
 #define VERBLINE_INSPECT_HISTORY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct inspect_flow;
@@ -22,6 +23,7 @@ struct inspect_past {
 	uint32_t icrc;
 	uint32_t previous; /* of the same flow: its serial number */
 	uint32_t flow;     /* index */
+	bool in_order;     /* not ahead of what the responder expected */
 };
 
 struct inspect_history {
@@ -32,7 +34,7 @@ struct inspect_history {
 int inspect_history_init(struct inspect_history *history);
 void inspect_history_free(struct inspect_history *history);
 void inspect_history_add(struct inspect_history *history, struct inspect_flow *flow, uint32_t psn,
-			 uint64_t packet, uint64_t time, uint32_t icrc);
+			 uint64_t packet, uint64_t time, uint32_t icrc, bool in_order);
 /* The newest request with this PSN; NULL if none is remembered. */
 const struct inspect_past *inspect_history_find(const struct inspect_history *history,
 						const struct inspect_flow *flow, uint32_t psn);

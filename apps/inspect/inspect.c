@@ -147,7 +147,7 @@ static void inspect_one(struct session *session, const char *path)
 			file.stopped_packet = vl_capture_reader_damaged_packet(reader);
 			file.stopped_offset = vl_capture_reader_damaged_offset(reader);
 		}
-		inspect_pair_rest(analysis);
+		inspect_analysis_finish(analysis);
 		inspect_verdict_make(verdict, analysis, file.stopped);
 		file.format = vl_capture_reader_format(reader);
 		file.analysis = analysis;

@@ -203,7 +203,8 @@ static json_t *requests_json(struct builder *builder, const struct inspect_flow 
 	set_count(builder, object, "reordered_packets", requests->reordered);
 	set_count(builder, object, "duplicate_packets", requests->duplicates);
 	set_count(builder, object, "lost_before_capture", requests->lost_before);
-	set_count(builder, object, "lost_behind_capture", requests->lost_after);
+	set_count(builder, object, "lost_behind_capture", requests->lost_behind);
+	set_count(builder, object, "dropped_out_of_order", requests->out_of_order);
 	set_count(builder, object, "opcode_order_errors", requests->order_errors);
 	set_count(builder, object, "restarts", requests->restarts);
 	return object;
@@ -332,6 +333,8 @@ static json_t *events_json(struct builder *builder, const struct inspect_analysi
 			set_count(builder, object, "count", event->count);
 		if (event->kind == INSPECT_EVENT_nak || event->kind == INSPECT_EVENT_rnr)
 			set_count(builder, object, "syndrome", event->syndrome);
+		if (event->kind == INSPECT_EVENT_nak && !(event->syndrome & 0x1f))
+			set_text(builder, object, "loss", inspect_loss_name(event->loss));
 		if (event->kind == INSPECT_EVENT_retransmission) {
 			set_text(builder, object, "cause", inspect_cause_name(event->cause));
 			set_count(builder, object, "silence_ns", event->silence);

@@ -15,12 +15,9 @@
 
 /* A distance beyond which a PSN is of a new connection: more than any window in use. */
 #define FOREIGN_DISTANCE (1 << 17)
-/* A copy follows its original sooner than a requester could have timed out. */
-#define COPY_TIME UINT64_C(100000)
 
-/* PSNs that the packet takes; *certain is false for a READ of unknown path MTU. */
-static uint32_t psns_of(const struct inspect_flow *flow, const struct vl_packet *packet,
-			bool *certain)
+uint32_t inspect_psns_of(const struct inspect_flow *flow, const struct vl_packet *packet,
+			 bool *certain)
 {
 	uint32_t path_mtu = flow->path_mtu;
 
@@ -57,8 +54,9 @@ void inspect_requests_restart(struct inspect_requests *requests)
 	requests->started = false;
 	requests->next_uncertain = false;
 	requests->in_message = false;
-	requests->in_retransmission = false;
-	requests->run_event = INSPECT_NO_EVENT;
+	requests->run.active = requests->run.tentative = false;
+	requests->run.event = INSPECT_NO_EVENT;
+	requests->any_late = false;
 	requests->gap_count = 0;
 	requests->answered = false;
 	requests->retries = 0;
@@ -71,7 +69,8 @@ void inspect_requests_expect(struct inspect_requests *requests, uint32_t psn)
 	inspect_requests_restart(requests);
 	requests->started = true;
 	requests->message_unknown = false;
-	requests->first_psn = requests->next_psn = requests->answered_psn = psn;
+	requests->first_psn = requests->next_psn = psn;
+	requests->answered_psn = requests->responder_psn = psn;
 }
 
 /* The next request tells how many PSNs the READ took, and so the path MTU. */
@@ -152,18 +151,12 @@ static void advance_next(struct inspect_flow *flow, const struct vl_packet *pack
 	struct inspect_requests *requests = &flow->requests;
 	bool certain;
 
-	requests->next_psn = vl_psn_add(packet->psn, psns_of(flow, packet, &certain));
+	requests->next_psn = vl_psn_add(packet->psn, inspect_psns_of(flow, packet, &certain));
 	requests->next_uncertain = !certain;
 	if (!certain) {
 		requests->uncertain_psn = packet->psn;
 		requests->uncertain_length = packet->dma_length;
 	}
-}
-
-static void end_run(struct inspect_requests *requests)
-{
-	requests->in_retransmission = false;
-	requests->run_event = INSPECT_NO_EVENT;
 }
 
 static void start(struct inspect_flow *flow, const struct vl_packet *packet)
@@ -172,162 +165,26 @@ static void start(struct inspect_flow *flow, const struct vl_packet *packet)
 
 	requests->started = true;
 	requests->first_psn = packet->psn;
-	requests->answered_psn = packet->psn;
+	requests->answered_psn = requests->responder_psn = packet->psn;
 	requests->message_unknown = true;
 	requests->in_message = false;
 }
 
-static void add_gap(struct inspect_analysis *analysis, struct inspect_flow *flow,
-		    const struct inspect_arrival *arrival, uint32_t count)
+/* True if the packet is not ahead of what the responder expects. */
+static bool advance_responder(struct inspect_flow *flow, const struct vl_packet *packet,
+			      bool was_uncertain)
 {
 	struct inspect_requests *requests = &flow->requests;
-	struct inspect_event *event;
-
-	requests->gap_events++;
-	requests->gap_packets += count;
-	requests->message_unknown = true;
-	if (requests->gap_count == INSPECT_MAX_GAPS)
-		memmove(requests->gaps, requests->gaps + 1,
-			--requests->gap_count * sizeof(requests->gaps[0]));
-	requests->gaps[requests->gap_count++] = (struct inspect_gap){
-		.first = requests->next_psn,
-		.count = count,
-		.packet = arrival->number,
-	};
-	event = inspect_event_add(analysis, INSPECT_EVENT_gap, flow, arrival);
-	if (event) {
-		event->psn = requests->next_psn;
-		event->count = count;
-	}
-}
-
-/* True if psn was missing until now. */
-static bool fill_gap(struct inspect_requests *requests, uint32_t psn)
-{
-	for (uint32_t i = 0; i < requests->gap_count; i++) {
-		struct inspect_gap *gap = &requests->gaps[i];
-		uint32_t at = (psn - gap->first) & VL_PSN_MASK;
-		struct inspect_gap behind = *gap;
-
-		if (at >= gap->count)
-			continue;
-		behind.first = vl_psn_add(psn, 1);
-		behind.count -= at + 1;
-		gap->count = at;
-		if (!gap->count)
-			*gap = behind;
-		else if (behind.count && requests->gap_count < INSPECT_MAX_GAPS)
-			requests->gaps[requests->gap_count++] = behind;
-		if (!gap->count)
-			*gap = requests->gaps[--requests->gap_count];
-		return true;
-	}
-	return false;
-}
-
-static void start_run(struct inspect_analysis *analysis, struct inspect_flow *flow,
-		      const struct inspect_arrival *arrival, const struct inspect_past *original)
-{
-	struct inspect_requests *requests = &flow->requests;
-	const struct inspect_nak *nak = requests->rnr.pending ? &requests->rnr : &requests->nak;
-	enum inspect_cause cause = INSPECT_CAUSE_TIMEOUT;
-	uint32_t psn = arrival->packet->psn;
-	struct inspect_event *event;
-	uint64_t cause_packet = original ? original->packet : 0;
-	uint64_t cause_time = original ? original->time : arrival->time;
-
-	if (nak->pending) {
-		cause = requests->rnr.pending ? INSPECT_CAUSE_RNR : INSPECT_CAUSE_NAK;
-		cause_packet = nak->packet;
-		cause_time = nak->time;
-	} else if (requests->answered && vl_psn_distance(requests->answered_psn, psn) > 0) {
-		cause = INSPECT_CAUSE_ANSWERED;
-		cause_packet = requests->answer_packet;
-	} else if (flow->reverse && flow->reverse->responses.gap_open) {
-		cause = INSPECT_CAUSE_RESPONSE;
-	}
-	requests->rnr.pending = requests->nak.pending = false;
-	requests->in_retransmission = true;
-	requests->retransmissions++;
-	requests->runs_by_cause[cause]++;
-	requests->retries =
-		requests->retries && requests->retry_psn == psn ? requests->retries + 1 : 1;
-	requests->retry_psn = psn;
-	event = inspect_event_add(analysis, INSPECT_EVENT_retransmission, flow, arrival);
-	requests->run_event = event ? analysis->event_count - 1 : INSPECT_NO_EVENT;
-	if (event) {
-		event->cause = cause;
-		event->cause_packet = cause_packet;
-		event->silence = arrival->time > cause_time ? arrival->time - cause_time : 0;
-	}
-}
-
-static void count_retransmission(struct inspect_analysis *analysis, struct inspect_flow *flow,
-				 const struct vl_packet *packet)
-{
-	struct inspect_requests *requests = &flow->requests;
+	int32_t ahead = vl_psn_distance(packet->psn, requests->responder_psn);
+	uint32_t behind;
 	bool certain;
-	uint32_t behind = vl_psn_add(packet->psn, psns_of(flow, packet, &certain));
 
-	requests->retransmitted++;
-	requests->retransmitted_bytes += packet->payload_length;
-	if (requests->run_event != INSPECT_NO_EVENT)
-		analysis->events[requests->run_event].count++;
-	if (!certain || vl_psn_distance(behind, requests->next_psn) >= 0)
-		end_run(requests);
-}
-
-static void count_duplicate(struct inspect_analysis *analysis, struct inspect_flow *flow,
-			    const struct inspect_arrival *arrival,
-			    const struct inspect_past *original)
-{
-	struct inspect_event *event;
-
-	flow->requests.duplicates++;
-	event = inspect_event_add(analysis, INSPECT_EVENT_duplicate, flow, arrival);
-	if (event)
-		event->cause_packet = original ? original->packet : 0;
-}
-
-/* A PSN that has been passed already. */
-static void again(struct inspect_analysis *analysis, struct inspect_flow *flow,
-		  const struct inspect_arrival *arrival)
-{
-	struct inspect_requests *requests = &flow->requests;
-	const struct vl_packet *packet = arrival->packet;
-	bool asked_for =
-		requests->in_retransmission || requests->nak.pending || requests->rnr.pending;
-	const struct inspect_past *original = NULL;
-	bool was_missing = fill_gap(requests, packet->psn);
-
-	if (was_missing) {
-		count_new(flow, packet);
-		if (!asked_for) {
-			requests->reordered++;
-			inspect_event_add(analysis, INSPECT_EVENT_reordered, flow, arrival);
-			return;
-		}
-		requests->gap_filled++;
-	} else {
-		original = inspect_history_find(&analysis->history, flow, packet->psn);
-	}
-	/* UC sends nothing again: what comes twice was copied on its way. */
-	if (vl_opcode_service(packet->opcode) == VL_SERVICE_UC) {
-		count_duplicate(analysis, flow, arrival, original);
-		return;
-	}
-	/* Only a copy comes at once, unasked, with the same bytes. */
-	if (original && !asked_for && packet->icrc && original->icrc == vl_icrc_found(packet) &&
-	    arrival->time >= original->time && arrival->time - original->time < COPY_TIME) {
-		count_duplicate(analysis, flow, arrival, original);
-		return;
-	}
-	if (!requests->in_retransmission)
-		start_run(analysis, flow, arrival,
-			  original ? original
-				   : inspect_history_find_holder(&analysis->history, flow,
-								 packet->psn));
-	count_retransmission(analysis, flow, packet);
+	if (ahead > 0 && !was_uncertain)
+		return false;
+	behind = vl_psn_add(packet->psn, inspect_psns_of(flow, packet, &certain));
+	if (vl_psn_distance(behind, requests->responder_psn) > 0)
+		requests->responder_psn = behind;
+	return true;
 }
 
 static void restart(struct inspect_analysis *analysis, struct inspect_flow *flow,
@@ -349,6 +206,7 @@ void inspect_request(struct inspect_analysis *analysis, struct inspect_flow *flo
 {
 	struct inspect_requests *requests = &flow->requests;
 	const struct vl_packet *packet = arrival->packet;
+	bool was_uncertain = requests->next_uncertain;
 	int32_t distance;
 
 	requests->packets++;
@@ -368,16 +226,20 @@ void inspect_request(struct inspect_analysis *analysis, struct inspect_flow *flo
 		distance = 0;
 	}
 	if (distance < 0) {
-		again(analysis, flow, arrival);
+		if (inspect_again(analysis, flow, arrival))
+			count_new(flow, packet);
 	} else {
-		if (distance > 0)
-			add_gap(analysis, flow, arrival, (uint32_t)distance);
-		if (requests->in_retransmission)
-			end_run(requests);
+		if (requests->run.active)
+			inspect_run_end(analysis, flow, true);
+		if (distance > 0) {
+			inspect_gap(analysis, flow, arrival, (uint32_t)distance);
+			requests->message_unknown = true;
+		}
 		count_new(flow, packet);
 		follow_message(analysis, flow, arrival);
 		advance_next(flow, packet);
 	}
 	inspect_history_add(&analysis->history, flow, packet->psn, arrival->number, arrival->time,
-			    packet->icrc ? vl_icrc_found(packet) : 0);
+			    packet->icrc ? vl_icrc_found(packet) : 0,
+			    advance_responder(flow, packet, was_uncertain));
 }

@@ -44,6 +44,8 @@ static void answer(struct inspect_requests *requests, uint32_t psn, uint64_t pac
 {
 	if (!requests->started)
 		return;
+	if (vl_psn_distance(psn, requests->responder_psn) > 0)
+		requests->responder_psn = psn;
 	if (requests->retries && vl_psn_distance(psn, requests->retry_psn) > 0)
 		requests->retries = 0;
 	if (requests->answered && vl_psn_distance(psn, requests->answered_psn) <= 0)
@@ -59,12 +61,13 @@ static void answer(struct inspect_requests *requests, uint32_t psn, uint64_t pac
 		close_answered_gaps(requests);
 }
 
-static void remember(struct inspect_nak *nak, const struct inspect_arrival *arrival)
+static void remember(struct inspect_nak *nak, const struct inspect_arrival *arrival, uint32_t event)
 {
 	*nak = (struct inspect_nak){
 		.pending = true,
 		.syndrome = arrival->packet->syndrome,
 		.psn = arrival->packet->psn,
+		.event = event,
 		.packet = arrival->number,
 		.time = arrival->time,
 	};
@@ -79,29 +82,45 @@ static bool follows_rnr(const struct inspect_requests *requests, const struct in
 	       (!past || past->packet < requests->rnr.packet);
 }
 
+static enum inspect_loss judge_loss(const struct inspect_requests *requests,
+				    const struct inspect_past *past, uint32_t psn)
+{
+	if (follows_rnr(requests, past, psn))
+		return INSPECT_BEHIND_RNR;
+	if (!past)
+		return INSPECT_LOST_BEFORE;
+	if (past->in_order)
+		return INSPECT_LOST_BEHIND;
+	/* It was dropped for being ahead. Sent once more, it would have been lost then; what
+	 * follows a late packet was not. */
+	return requests->any_late && vl_psn_add(requests->late_psn, 1) == psn ? INSPECT_OUT_OF_ORDER
+									      : INSPECT_LOST_BEFORE;
+}
+
 static void sequence_nak(struct inspect_analysis *analysis, struct inspect_flow *requester,
 			 const struct inspect_arrival *arrival, struct inspect_event *event)
 {
 	struct inspect_requests *requests = &requester->requests;
 	uint32_t psn = arrival->packet->psn;
-	const struct inspect_past *lost, *trigger;
-	bool after_rnr;
+	const struct inspect_past *past, *trigger;
+	enum inspect_loss loss;
 
-	lost = inspect_history_find(&analysis->history, requester, psn);
+	past = inspect_history_find(&analysis->history, requester, psn);
 	trigger = inspect_history_find_trigger(&analysis->history, requester, psn);
-	after_rnr = follows_rnr(requests, lost, psn);
+	loss = judge_loss(requests, past, psn);
 	if (event) {
-		event->cause = after_rnr ? INSPECT_CAUSE_RNR : INSPECT_CAUSE_NAK;
-		event->cause_packet = lost ? lost->packet : 0;
+		event->loss = loss;
+		event->cause_packet = past && loss != INSPECT_LOST_BEFORE ? past->packet : 0;
 		event->trigger_packet = trigger ? trigger->packet : 0;
 	}
-	if (after_rnr)
+	if (loss == INSPECT_BEHIND_RNR)
 		return;
-	if (lost)
-		requests->lost_after++;
-	else
-		requests->lost_before++;
-	remember(&requests->nak, arrival);
+	requests->lost_before += loss == INSPECT_LOST_BEFORE;
+	requests->lost_behind += loss == INSPECT_LOST_BEHIND;
+	requests->out_of_order += loss == INSPECT_OUT_OF_ORDER;
+	requests->responder_psn = psn;
+	remember(&requests->nak, arrival,
+		 event ? (uint32_t)(event - analysis->events) : INSPECT_NO_EVENT);
 }
 
 static void negative(struct inspect_analysis *analysis, struct inspect_flow *flow,
@@ -132,12 +151,12 @@ static void negative(struct inspect_analysis *analysis, struct inspect_flow *flo
 		return;
 	}
 	past = inspect_history_find_holder(&analysis->history, requester, psn);
-	if (event) {
-		event->cause = is_rnr ? INSPECT_CAUSE_RNR : INSPECT_CAUSE_NAK;
+	if (event)
 		event->cause_packet = past ? past->packet : 0;
+	if (is_rnr) {
+		requester->requests.responder_psn = psn;
+		remember(&requester->requests.rnr, arrival, INSPECT_NO_EVENT);
 	}
-	if (is_rnr)
-		remember(&requester->requests.rnr, arrival);
 }
 
 static void response_gap(struct inspect_analysis *analysis, struct inspect_flow *flow,

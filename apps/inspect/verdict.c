@@ -89,7 +89,7 @@ static void sum_requests(struct inspect_sums *sums, const struct inspect_flow *f
 	sum->gap_answered += requests->gap_answered;
 	sum->reordered += requests->reordered;
 	sum->lost_before += requests->lost_before;
-	sum->lost_after += requests->lost_after;
+	sum->lost_behind += requests->lost_behind;
 	sum->order_errors += requests->order_errors;
 	sum->restarts += requests->restarts;
 	if (requests->duplicates && !sums->copied_flow)

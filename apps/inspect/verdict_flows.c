@@ -28,13 +28,13 @@ static void judge_retransmissions(struct inspect_verdict *verdict,
 		inspect_plural(requests->retransmissions), runs[INSPECT_CAUSE_NAK],
 		runs[INSPECT_CAUSE_RNR], runs[INSPECT_CAUSE_ANSWERED], runs[INSPECT_CAUSE_RESPONSE],
 		runs[INSPECT_CAUSE_TIMEOUT]);
-	if (requests->lost_after + requests->lost_before)
+	if (requests->lost_behind + requests->lost_before)
 		inspect_advise(
 			finding,
 			"Packets are lost: %" PRIu64 " time%s behind the point of capture, %" PRIu64
 			" time%s before it. Look at the drop counters of the switches there, and "
 			"whether the class is lossless (PFC) on every hop.",
-			requests->lost_after, inspect_plural(requests->lost_after),
+			requests->lost_behind, inspect_plural(requests->lost_behind),
 			requests->lost_before, inspect_plural(requests->lost_before));
 	else if (runs[INSPECT_CAUSE_TIMEOUT])
 		inspect_advise(finding,

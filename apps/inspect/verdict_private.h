@@ -11,7 +11,6 @@
 struct inspect_sums {
 	struct inspect_requests requests;
 	struct inspect_responses responses;
-	uint64_t data_packets, data_bytes; /* requests and READ responses */
 	uint64_t ce, cnps, default_class_flows, data_flows;
 	uint64_t refusals, gave_up, one_way, unacknowledged;
 	const struct inspect_flow *gave_up_flow, *rnr_flow, *refused_flow, *copied_flow;

@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size -= HEADER + length;
 		count++;
 	}
-	inspect_pair_rest(analysis);
+	inspect_analysis_finish(analysis);
 	require(analysis->packets == count);
 	require(analysis->classes[INSPECT_RDMA] + analysis->classes[INSPECT_FOREIGN] +
 			analysis->classes[INSPECT_DAMAGED] ==

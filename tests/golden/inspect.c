@@ -71,7 +71,7 @@ static struct inspect_analysis *analyse(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(analysis);
 	for (unsigned int i = 0; i < trace.count; i++)
 		inspect_analysis_add(analysis, &trace.packets[i]);
-	inspect_pair_rest(analysis);
+	inspect_analysis_finish(analysis);
 	return analysis;
 }
 
@@ -342,7 +342,7 @@ static void test_receiver_not_ready(void)
 	}
 	/* Its sequence NAKs behind an RNR NAK are no losses. */
 	for (uint32_t i = 0; i < analysis->flows.count; i++)
-		CU_ASSERT_EQUAL(inspect_flow_at(&analysis->flows, i)->requests.lost_after, 0);
+		CU_ASSERT_EQUAL(inspect_flow_at(&analysis->flows, i)->requests.lost_behind, 0);
 	CU_ASSERT(has_finding(analysis, "receiver_not_ready"));
 	inspect_analysis_free(analysis);
 }

@@ -177,15 +177,68 @@ static void test_tshark_agrees(void)
 	json_decref(root);
 }
 
+static json_t *load(const char *name)
+{
+	char path[128];
+	json_t *root;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	root = json_load_file(path, 0, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(root);
+	return root;
+}
+
+/* Sums a member of a part of all flows. */
+static json_int_t sum_of(const json_t *root, const char *part, const char *member)
+{
+	json_t *flows = json_object_get(json_array_get(json_object_get(root, "files"), 0), "flows");
+	json_int_t sum = 0;
+	json_t *flow;
+	size_t index;
+
+	json_array_foreach(flows, index, flow)
+	{
+		sum += json_integer_value(json_object_get(json_object_get(flow, part), member));
+	}
+	return sum;
+}
+
+/* What the lab knows of its own lossy link, inspect finds from the packets in front of it. */
+static void test_lab_agrees(void)
+{
+	json_t *lab, *found, *totals;
+
+	CU_ASSERT_EQUAL_FATAL(run("${V% inspect} lab lossy-link -D 10ms --no-view --fast --seed 3 "
+				  "--pcap-at client --pcap lab.pcapng --json lab.json > /dev/null"),
+			      0);
+	CU_ASSERT_EQUAL_FATAL(run("$V -q -j out.json lab.pcapng"), 0);
+	lab = load("lab.json");
+	found = load("out.json");
+	totals = json_object_get(lab, "totals");
+	CU_ASSERT(sum_of(found, "requests", "retransmitted_packets") > 0);
+	CU_ASSERT_EQUAL(sum_of(found, "requests", "retransmitted_packets"),
+			json_integer_value(json_object_get(totals, "data_frames_retransmitted")));
+	CU_ASSERT_EQUAL(sum_of(found, "requests", "packets"),
+			json_integer_value(json_object_get(totals, "data_frames_tx")));
+	CU_ASSERT_EQUAL(sum_of(found, "requests", "lost_before_capture"), 0);
+	CU_ASSERT_EQUAL(sum_of(found, "requests", "gap_psns"), 0);
+	CU_ASSERT(sum_of(found, "responses", "naks") > 0);
+	CU_ASSERT_EQUAL(sum_of(found, "requests", "lost_behind_capture"),
+			sum_of(found, "responses", "naks"));
+	json_decref(lab);
+	json_decref(found);
+}
+
 static const struct test tests[] = {
 	{"refusals", test_refusals},           {"reports", test_reports},
 	{"damaged_files", test_damaged_files}, {"json", test_json},
-	{"tshark_agrees", test_tshark_agrees},
+	{"tshark_agrees", test_tshark_agrees}, {"lab_agrees", test_lab_agrees},
 };
 
 int main(int argc, char **argv)
 {
-	static const char *const made[] = {"empty", "x.gz", "cut", "bad", "out.json"};
+	static const char *const made[] = {"empty",    "x.gz",       "cut",     "bad",
+					   "out.json", "lab.pcapng", "lab.json"};
 	int result;
 
 	if (!mkdtemp(directory))

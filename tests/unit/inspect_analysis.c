@@ -196,7 +196,7 @@ static bool finds(const char *name)
 {
 	static struct inspect_verdict verdict;
 
-	inspect_pair_rest(analysis);
+	inspect_analysis_finish(analysis);
 	inspect_verdict_make(&verdict, analysis, NULL);
 	for (unsigned int i = 0; i < verdict.count; i++) {
 		if (!strcmp(verdict.findings[i].name, name))
@@ -260,7 +260,7 @@ static void test_lost_before_the_capture(void)
 	CU_ASSERT_EQUAL(requests->gap_filled, 1);
 	CU_ASSERT_EQUAL(requests->gap_answered, 0);
 	CU_ASSERT_EQUAL(requests->lost_before, 1);
-	CU_ASSERT_EQUAL(requests->lost_after, 0);
+	CU_ASSERT_EQUAL(requests->lost_behind, 0);
 	CU_ASSERT_EQUAL(requests->retransmitted, 3);
 	CU_ASSERT_EQUAL(requests->retransmissions, 1);
 	CU_ASSERT_EQUAL(requests->messages, 4);
@@ -293,12 +293,72 @@ static void test_lost_behind_the_capture(void)
 	request(12);
 	request(13);
 	request(14);
-	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.lost_after, 1);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.lost_behind, 1);
 	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.retransmitted, 3);
 	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.messages, 5);
 	CU_ASSERT_EQUAL(event_of(INSPECT_EVENT_nak)->cause_packet, lost);
 	CU_ASSERT_EQUAL(event_of(INSPECT_EVENT_nak)->trigger_packet, trigger);
 	CU_ASSERT_EQUAL(analysis->event_counts[INSPECT_EVENT_gap], 0);
+}
+
+/* A late packet makes the responder ask for it, and for what it dropped behind it. Nothing was
+ * lost, and the requester goes back all the same. */
+static void test_late(void)
+{
+	const struct inspect_requests *requests;
+	uint64_t late;
+
+	begin();
+	request(10);
+	answer(10, ACK);
+	request(12);
+	answer(11, NAK);
+	late = request(11);
+	request(13); /* new, so 11 was not sent again */
+	answer(12, NAK);
+	for (uint32_t psn = 11; psn < 15; psn++)
+		request(psn);
+	answer(14, ACK);
+	requests = &flow_to(QPN_B)->requests;
+	CU_ASSERT_EQUAL(requests->reordered, 1);
+	CU_ASSERT_EQUAL(requests->lost_before, 0);
+	CU_ASSERT_EQUAL(requests->lost_behind, 0);
+	CU_ASSERT_EQUAL(requests->out_of_order, 2);
+	CU_ASSERT_EQUAL(requests->retransmissions, 1);
+	CU_ASSERT_EQUAL(requests->retransmitted, 3);
+	CU_ASSERT_EQUAL(requests->duplicates, 0);
+	CU_ASSERT_EQUAL(requests->messages, 5);
+	CU_ASSERT_EQUAL(event_of(INSPECT_EVENT_nak)->loss, INSPECT_OUT_OF_ORDER);
+	CU_ASSERT_EQUAL(event_of(INSPECT_EVENT_nak)->cause_packet, late);
+	CU_ASSERT_EQUAL(event_of(INSPECT_EVENT_reordered)->packet, late);
+	CU_ASSERT_EQUAL(event_of(INSPECT_EVENT_retransmission)->cause, INSPECT_CAUSE_NAK);
+}
+
+/* What is sent again is lost again, before the capture. */
+static void test_lost_again(void)
+{
+	const struct inspect_requests *requests;
+
+	begin();
+	request(10);
+	answer(10, ACK);
+	for (uint32_t psn = 12; psn < 18; psn++)
+		request(psn);
+	answer(11, NAK);
+	request(11);
+	request(12);
+	request(14); /* not 13 */
+	request(15);
+	answer(13, NAK);
+	for (uint32_t psn = 13; psn < 19; psn++)
+		request(psn);
+	requests = &flow_to(QPN_B)->requests;
+	CU_ASSERT_EQUAL(requests->lost_before, 2);
+	CU_ASSERT_EQUAL(requests->lost_behind, 0);
+	CU_ASSERT_EQUAL(requests->out_of_order, 0);
+	CU_ASSERT_EQUAL(requests->retransmissions, 2);
+	CU_ASSERT_EQUAL(requests->retransmitted, 9);
+	CU_ASSERT_EQUAL(requests->reordered, 0);
 }
 
 /* An acknowledged packet was not lost by the network, but by the capture. */
@@ -379,9 +439,11 @@ static void test_copies_and_reordering(void)
 	request(14); /* in the middle of the gap */
 	request(13);
 	request(15);
+	request(17); /* new ones again, so those were late, not sent again */
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.retransmitted, 0);
 	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.reordered, 3);
 	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.gap_count, 0);
-	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.messages, 7);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.messages, 8);
 	CU_ASSERT(finds("reordered") && finds("duplicates") && !finds("gaps"));
 }
 
@@ -717,6 +779,8 @@ static const struct test tests[] = {
 	{"healthy", test_healthy},
 	{"lost_before_the_capture", test_lost_before_the_capture},
 	{"lost_behind_the_capture", test_lost_behind_the_capture},
+	{"late", test_late},
+	{"lost_again", test_lost_again},
 	{"missed_by_the_capture", test_missed_by_the_capture},
 	{"timeout_and_retries", test_timeout_and_retries},
 	{"receiver_not_ready", test_receiver_not_ready},
