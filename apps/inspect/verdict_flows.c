@@ -10,6 +10,51 @@
 #include "transport/wire/opcode.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+
+/* AETH value */
+#define NAK_REMOTE_ACCESS 2
+
+/* "3 after a sequence NAK, 1 after a timeout" */
+static const char *causes_text(const uint64_t *runs, char *text, size_t size)
+{
+	static const char *const causes[] = {
+		[INSPECT_CAUSE_TIMEOUT] = "after a timeout",
+		[INSPECT_CAUSE_NAK] = "after a sequence NAK",
+		[INSPECT_CAUSE_RNR] = "after an RNR NAK",
+		[INSPECT_CAUSE_ANSWERED] = "although an answer had come",
+		[INSPECT_CAUSE_RESPONSE] = "after a missing READ response",
+	};
+	size_t used = 0;
+
+	text[0] = 0;
+	for (unsigned int cause = 0; cause < INSPECT_CAUSE_COUNT; cause++) {
+		if (runs[cause] && used < size)
+			used += (size_t)snprintf(text + used, size - used, "%s%" PRIu64 " %s",
+						 used ? ", " : "", runs[cause], causes[cause]);
+	}
+	return text;
+}
+
+static void advise_on_loss(struct inspect_finding *finding, const struct inspect_requests *requests)
+{
+	uint64_t before = requests->lost_before, behind = requests->lost_behind;
+	const char *rest = "Look at the drop counters of the switches there, and whether the class "
+			   "is lossless (PFC) on every hop.";
+
+	if (before && behind)
+		inspect_advise(
+			finding,
+			"Packets are lost on both sides of the point of capture: %" PRIu64
+			" time%s on the sender's side, %" PRIu64 " time%s on the receiver's. %s",
+			before, inspect_plural(before), behind, inspect_plural(behind), rest);
+	else
+		inspect_advise(finding,
+			       "Packets are lost between %s (as told by %" PRIu64 " NAK%s). %s",
+			       behind ? "the point of capture and the receiver"
+				      : "the sender and the point of capture",
+			       before + behind, inspect_plural(before + behind), rest);
+}
 
 static void judge_retransmissions(struct inspect_verdict *verdict,
 				  const struct inspect_requests *requests)
@@ -17,25 +62,17 @@ static void judge_retransmissions(struct inspect_verdict *verdict,
 	double share = 100.0 * (double)requests->retransmitted / (double)requests->packets;
 	const uint64_t *runs = requests->runs_by_cause;
 	struct inspect_finding *finding;
+	char causes[200];
 
 	finding = inspect_finding_add(
 		verdict, INSPECT_WARNING, "retransmissions",
-		"%" PRIu64 " of %" PRIu64 " requests (%.2g %%) were sent again, in %" PRIu64
-		" run%s: %" PRIu64 " after a sequence NAK, %" PRIu64 " after an RNR NAK, %" PRIu64
-		" although an answer had come, %" PRIu64 " after a missing READ response, %" PRIu64
-		" after a timeout.",
-		requests->retransmitted, requests->packets, share, requests->retransmissions,
-		inspect_plural(requests->retransmissions), runs[INSPECT_CAUSE_NAK],
-		runs[INSPECT_CAUSE_RNR], runs[INSPECT_CAUSE_ANSWERED], runs[INSPECT_CAUSE_RESPONSE],
-		runs[INSPECT_CAUSE_TIMEOUT]);
+		"%" PRIu64 " of %" PRIu64 " requests (%.*f %%) were sent again, in %" PRIu64
+		" run%s: %s.",
+		requests->retransmitted, requests->packets, share < 10 ? 2 : 0, share,
+		requests->retransmissions, inspect_plural(requests->retransmissions),
+		causes_text(runs, causes, sizeof(causes)));
 	if (requests->lost_behind + requests->lost_before)
-		inspect_advise(
-			finding,
-			"Packets are lost: %" PRIu64 " time%s behind the point of capture, %" PRIu64
-			" time%s before it. Look at the drop counters of the switches there, and "
-			"whether the class is lossless (PFC) on every hop.",
-			requests->lost_behind, inspect_plural(requests->lost_behind),
-			requests->lost_before, inspect_plural(requests->lost_before));
+		advise_on_loss(finding, requests);
 	else if (runs[INSPECT_CAUSE_TIMEOUT])
 		inspect_advise(finding,
 			       "A timeout without a NAK means that the last packets of a message "
@@ -138,6 +175,38 @@ static void judge_exchanges(struct inspect_verdict *verdict,
 			exchanges->repeated, inspect_plural(exchanges->repeated));
 }
 
+static void judge_refusals(struct inspect_verdict *verdict, const struct inspect_analysis *analysis,
+			   const struct inspect_sums *sums)
+{
+	const struct inspect_event *nak = NULL;
+	struct inspect_finding *finding;
+	unsigned int code = 0;
+	char where[96] = "", flow[INSPECT_FLOW_TEXT];
+
+	for (uint32_t i = 0; i < analysis->event_count && !nak; i++) {
+		if (analysis->events[i].kind == INSPECT_EVENT_nak &&
+		    analysis->events[i].syndrome & 0x1f)
+			nak = &analysis->events[i];
+	}
+	if (nak) {
+		code = nak->syndrome & 0x1f;
+		snprintf(where, sizeof(where), "in packet %" PRIu64 " (%s) ", nak->packet,
+			 inspect_nak_text(code));
+	}
+	finding = inspect_finding_add(
+		verdict, INSPECT_PROBLEM, "refused",
+		"%" PRIu64 " request%s refused, first %son %s. That ends the connection.",
+		sums->refusals, sums->refusals == 1 ? " was" : "s were", where,
+		inspect_flow_text(sums->refused_flow, flow));
+	inspect_advise(finding, code == NAK_REMOTE_ACCESS
+					? "A remote access error means a wrong R_Key, an address "
+					  "outside the memory region, or a right that the region "
+					  "does not give: a mistake in the application."
+					: "The two applications disagree: a message longer than "
+					  "the receive, an operation that is not enabled, or too "
+					  "many READs at once.");
+}
+
 void inspect_judge_failures(struct inspect_verdict *verdict,
 			    const struct inspect_analysis *analysis,
 			    const struct inspect_sums *sums)
@@ -161,24 +230,8 @@ void inspect_judge_failures(struct inspect_verdict *verdict,
 			"ended early). If only long packets are affected, the MTU of a link or "
 			"switch on the way is smaller than the path MTU.");
 	}
-	if (sums->refusals) {
-		const uint64_t *codes = sums->responses.nak_codes;
-
-		finding = inspect_finding_add(
-			verdict, INSPECT_PROBLEM, "refused",
-			"%" PRIu64 " request%s refused (invalid request %" PRIu64
-			", remote access %" PRIu64 ", remote operational %" PRIu64
-			"), first by %s; that ends the connection.",
-			sums->refusals, sums->refusals == 1 ? " was" : "s were", codes[1], codes[2],
-			codes[3], inspect_flow_text(sums->refused_flow, flow));
-		inspect_advise(finding,
-			       codes[2] ? "Remote access errors mean a wrong R_Key, an address "
-					  "outside the memory region, or a right that the region "
-					  "does not give: a mistake in the application."
-					: "The two applications disagree: message longer than the "
-					  "receive, an operation that is not enabled, or too many "
-					  "READs at once.");
-	}
+	if (sums->refusals)
+		judge_refusals(verdict, analysis, sums);
 	if (sums->responses.rnr_naks) {
 		finding = inspect_finding_add(
 			verdict, INSPECT_WARNING, "receiver_not_ready",

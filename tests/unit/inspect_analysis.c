@@ -373,6 +373,18 @@ static void test_missed_by_the_capture(void)
 	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.gap_answered, 2);
 	CU_ASSERT(finds("capture_incomplete"));
 	CU_ASSERT(!finds("gaps"));
+	/* Of a gap only the first part is acknowledged; the rest is sent again. */
+	request(20);
+	answer(16, ACK);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.gap_answered, 5);
+	answer(17, NAK);
+	for (uint32_t psn = 17; psn < 21; psn++)
+		request(psn);
+	answer(20, ACK);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.gap_answered, 5);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.gap_filled, 3);
+	CU_ASSERT_EQUAL(flow_to(QPN_B)->requests.lost_before, 1);
+	CU_ASSERT(!finds("gaps"));
 }
 
 static void test_timeout_and_retries(void)
