@@ -169,49 +169,81 @@ static bool is_cut_short(const struct holding *holding, uint32_t i, uint32_t j)
 	       vl_psn_distance(holding->recorded->items[i]->packet.psn, ours->packet.psn) < 0;
 }
 
-/* Both have the same PSN. Of two that differ an ACK gives way, if what is next to it fits. */
-static void hold_pair(const struct holding *holding, uint32_t *i, uint32_t *j)
+/* The next answer of a recorded list from i on, or of the stack's, that is no ACK. */
+static uint32_t next_recorded(const struct holding *holding, uint32_t i)
 {
-	const struct packet_list *recorded = holding->recorded;
-	const struct stack_packets *answers = holding->answers;
-	const struct vl_packet *theirs = &recorded->items[*i]->packet;
-	const struct vl_packet *ours = &answers->items[*j].packet;
+	while (i < holding->recorded->count && is_ack(&holding->recorded->items[i]->packet))
+		i++;
+	return i;
+}
 
-	if (!is_same_answer(theirs, ours)) {
-		if (is_ack(ours) && *j + 1 < answers->count &&
-		    is_same_answer(theirs, &answers->items[*j + 1].packet)) {
-			count_own(holding, (*j)++, *i);
+static uint32_t next_own(const struct holding *holding, uint32_t j)
+{
+	while (j < holding->answers->count && is_ack(&holding->answers->items[j].packet))
+		j++;
+	return j;
+}
+
+static bool fits(const struct holding *holding, uint32_t i, uint32_t j)
+{
+	return i < holding->recorded->count && j < holding->answers->count &&
+	       is_same_answer(&holding->recorded->items[i]->packet,
+			      &holding->answers->items[j].packet);
+}
+
+/* Answers ahead that are looked at to find where both sides agree again. */
+#define LOOKED_AHEAD 1024u
+
+/* Two answers that must both have their place, and differ: one of them is superfluous, or they
+ * stand for each other. */
+static void hold_unlike(const struct holding *holding, uint32_t *i, uint32_t *j)
+{
+	uint32_t ahead_i = next_recorded(holding, *i + 1), ahead_j = next_own(holding, *j + 1);
+	bool is_replaced =
+		fits(holding, ahead_i, ahead_j) ||
+		(ahead_i == holding->recorded->count && ahead_j == holding->answers->count);
+
+	for (uint32_t n = 0; n < LOOKED_AHEAD && !is_replaced; n++) {
+		if (fits(holding, *i, ahead_j)) {
+			count_extra(holding, (*j)++, *i);
 			return;
 		}
-		if (is_ack(theirs) && *i + 1 < recorded->count &&
-		    is_same_answer(&recorded->items[*i + 1]->packet, ours)) {
+		if (fits(holding, ahead_i, *j)) {
 			count_missing(holding, (*i)++);
 			return;
 		}
+		ahead_i = next_recorded(holding, ahead_i + 1);
+		ahead_j = next_own(holding, ahead_j + 1);
 	}
 	count_pair(holding, (*i)++, (*j)++);
 }
 
+/*
+ * ACKs may be fewer or more on either side, as long as what they say is true, and their PSNs never
+ * go back; everything else stands in its place.
+ */
 static void hold_one(const struct holding *holding, uint32_t *i, uint32_t *j)
 {
 	const struct vl_packet *theirs = &holding->recorded->items[*i]->packet;
 	const struct vl_packet *ours = &holding->answers->items[*j].packet;
 	int32_t distance = vl_psn_distance(theirs->psn, ours->psn);
 
-	if (!is_same_answer(theirs, ours) && is_habit(holding, *i)) {
+	if (is_same_answer(theirs, ours)) {
+		count_pair(holding, (*i)++, (*j)++);
+	} else if (is_habit(holding, *i)) {
 		count_habit(holding->trial, REPLAY_HABIT_nak_sequence_after_rnr_nak);
 		++*i;
 	} else if (is_cut_short(holding, *i, *j)) {
 		tolerate_extra(holding, REPLAY_FREEDOM_read_cut_short);
 		++*j;
-	} else if (distance == 0) {
-		hold_pair(holding, i, j);
-	} else if (is_ack(theirs) && distance < 0) {
+	} else if (distance == 0 && is_acknowledge(theirs) && is_acknowledge(ours)) {
+		count_pair(holding, (*i)++, (*j)++);
+	} else if (is_ack(theirs) && (!is_ack(ours) || distance < 0)) {
 		count_missing(holding, (*i)++);
-	} else if (distance > 0) {
+	} else if (is_ack(ours)) {
 		count_own(holding, (*j)++, *i);
 	} else {
-		count_missing(holding, (*i)++);
+		hold_unlike(holding, i, j);
 	}
 }
 
@@ -242,6 +274,15 @@ static void hold_rest(const struct holding *holding, uint32_t j)
 	}
 }
 
+/* To a request from before the capture, or to one that the capture lacks. */
+static bool is_out_of_sight(const struct holding *holding, uint32_t i)
+{
+	int64_t position = holding->recorded->items[i]->position;
+
+	return position < holding->outcomes->start ||
+	       (holding->trial->conversation->is_continued && position >= holding->outcomes->end);
+}
+
 void hold_answers(struct trial *trial, const struct stack_packets *answers,
 		  const struct request_outcomes *outcomes, const struct last_seen *last)
 {
@@ -253,8 +294,7 @@ void hold_answers(struct trial *trial, const struct stack_packets *answers,
 	uint32_t i = 0, j = 0;
 
 	while (i < holding.recorded->count) {
-		/* To a request from before the capture. */
-		if (holding.recorded->items[i]->position < outcomes->start) {
+		if (is_out_of_sight(&holding, i)) {
 			trial->not_compared++;
 			i++;
 		} else if (j < answers->count) {

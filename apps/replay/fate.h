@@ -28,6 +28,7 @@ enum request_fate {
 	REQUEST_NOT_READY, /* answered with RNR NAK: no receive request was posted */
 	REQUEST_REFUSED,   /* answered with a NAK that ends the connection */
 	REQUEST_SKIPPED,   /* of a message that began before the capture */
+	REQUEST_UNDECIDED, /* in none of the outcomes that callers see */
 };
 
 struct request_outcome {
@@ -35,15 +36,17 @@ struct request_outcome {
 	bool is_expected;  /* it came when its PSN was the next; else repeated, or behind a gap */
 	uint8_t syndrome;  /* of the NAK, with NOT_READY and REFUSED */
 	uint32_t after;    /* with OVERTAKEN */
+	uint32_t answer;   /* response that begins its answer, or that refuses it; FATE_NONE */
 	uint64_t evidence; /* number of the packet that shows it; 0: what is missing shows it */
 };
 
 struct request_outcomes {
-	struct request_outcome *items; /* one per request; NULL: out of memory */
+	struct request_outcome *items; /* one per request */
 	/* Of each response: the index of the READ, ATOMIC, FLUSH or ATOMIC WRITE whose answer
 	 * begins with it, or FATE_NONE. */
 	uint32_t *begins_answer_to;
 	int64_t start; /* position of the first request that begins a message */
+	int64_t end;   /* ... and behind the last of all */
 	/* Positions up to which an acknowledgement says that one message more is done. */
 	int64_t *messages;
 	uint32_t message_count;
@@ -51,6 +54,7 @@ struct request_outcomes {
 	 * answers are ahead of the messages counted here. */
 	uint32_t msn_offset;
 	uint64_t slowest_answer; /* ns from a request to its own answer */
+	bool is_out_of_memory;
 };
 
 /* last_from_responder: number of the last packet in the whole capture that the responding host
@@ -67,17 +71,26 @@ struct response_outcome {
 	bool lost;           /* the recorded requester never saw it */
 	uint64_t evidence;   /* number of the retransmission that shows it */
 	uint32_t not_before; /* heeded after this many requests were sent */
+	bool turns_back;     /* the NAK that makes the next request a repeated one */
+};
+
+/* Why the requester turned back to a packet that it had sent. */
+enum rewind_cause {
+	REWIND_NONE,    /* it did not */
+	REWIND_NAK,     /* RNR too */
+	REWIND_IMPLIED, /* a later response came where the packet's own was missing; or a timeout,
+			   as not every such response is heeded */
+	REWIND_TIMEOUT,
 };
 
 struct response_outcomes {
 	struct response_outcome *items; /* one per response; NULL: out of memory */
-	bool *timed_out;       /* of each request: a timeout made the requester turn back to it */
-	uint32_t most_retries; /* timeouts in a row without a new request between */
+	uint8_t *causes;                /* enum rewind_cause of each request */
+	uint32_t most_retries;          /* timeouts in a row without a new request between */
 };
 
-/* slowest_answer: as request_outcomes found it; ns. */
 struct response_outcomes response_outcomes(const struct conversation *conversation,
-					   uint64_t slowest_answer);
+					   const struct request_outcomes *requests);
 void response_outcomes_release(struct response_outcomes *outcomes);
 
 /* ---- What packets are ----------------------------------------------------------------------- */

@@ -3,228 +3,278 @@
 
 /*
  * Which responses the recorded requester saw, and when it heeded them. Its requests show it: what
- * has been acknowledged is not sent again, and where it turns back there was a NAK, a response that
- * implied a loss, or a timeout.
+ * has been acknowledged is not sent again, and where it turns back to the oldest unacknowledged
+ * packet there was a NAK, a response that implied a loss, or a timeout.
  */
 
 #include "apps/replay/fate.h"
 
 #include <stdlib.h>
 
-struct rewind {
-	uint32_t index;    /* of the retransmission that begins it, in the requests */
-	uint32_t previous; /* when that position was sent before */
-	int64_t position;
-	bool has_nak;
-	bool is_implied; /* by a later response, which came where the position's own was missing */
+/* PSNs that one request took when it was first sent. */
+struct span {
+	int64_t end;
+	uint64_t sent; /* time, when it was sent last */
+	bool is_resource;
+};
+
+/* A requester that has received the responses up to one. */
+struct receiver {
+	uint32_t next;   /* response */
+	int64_t unacked; /* oldest position that is not acknowledged */
+	uint32_t span;   /* that it lies in */
+};
+
+enum signal {
+	SIGNAL_NONE,
+	SIGNAL_NAK,     /* of the oldest unacknowledged packet; RNR too */
+	SIGNAL_IMPLIED, /* its own response is missing where a later one came */
 };
 
 struct walk {
 	const struct packet_list *requests, *responses;
-	const struct conversation *conversation;
 	struct response_outcomes *result;
 	uint64_t slowest_answer;
-	bool *implies_loss; /* of each response: it came where an earlier one was missing */
-	struct request_place {
-		int64_t position;
-		uint32_t index;
-	} * places; /* the requests by position, then index */
+	struct span *spans; /* in the order of their positions, without gaps */
+	uint32_t span_count;
+	bool *is_idle; /* of each response: a NAK on which the requester did not turn back */
+	/* By what the requester must have received when it turned back, and by as much as it can
+	 * have received since. */
+	struct receiver receiver, eager;
 };
 
-/* Position up to which a response acknowledges. */
-static int64_t acknowledged_by(const struct recorded_packet *response)
+/* ---- Receiving ------------------------------------------------------------------------------ */
+
+/* Everything up to a position is acknowledged; a READ or ATOMIC, by its own responses alone. */
+static void acknowledge(const struct walk *walk, struct receiver *receiver, int64_t position)
 {
-	return response->position - is_negative(&response->packet);
+	while (receiver->unacked <= position && receiver->span < walk->span_count) {
+		const struct span *span = &walk->spans[receiver->span];
+
+		if (span->is_resource)
+			return;
+		receiver->unacked = position + 1 < span->end ? position + 1 : span->end;
+		receiver->span += receiver->unacked == span->end;
+	}
 }
 
-static bool covers(const struct walk *walk, uint32_t index, int64_t position)
+static enum signal receive(const struct walk *walk, struct receiver *receiver)
 {
-	const struct recorded_packet *request = walk->requests->items[index];
+	const struct recorded_packet *response = walk->responses->items[receiver->next++];
+	bool is_data = !is_acknowledge(&response->packet);
+	int64_t position = response->position - (is_data || is_negative(&response->packet));
 
-	return position >= request->position &&
-	       position <
-		       request->position + request_psn_count(walk->conversation, &request->packet);
+	acknowledge(walk, receiver, position);
+	if (receiver->unacked <= position)
+		return SIGNAL_IMPLIED;
+	if (is_negative(&response->packet))
+		return receiver->unacked == response->position ? SIGNAL_NAK : SIGNAL_NONE;
+	if (is_data && receiver->unacked == response->position &&
+	    receiver->span < walk->span_count && walk->spans[receiver->span].is_resource) {
+		receiver->unacked++;
+		receiver->span += receiver->unacked == walk->spans[receiver->span].end;
+	}
+	return SIGNAL_NONE;
 }
 
-static int compare_places(const void *a, const void *b)
+/* ---- Sending again -------------------------------------------------------------------------- */
+
+static struct span *span_of(const struct walk *walk, int64_t position)
 {
-	const struct request_place *one = a, *two = b;
-
-	if (one->position != two->position)
-		return one->position < two->position ? -1 : 1;
-	return one->index < two->index ? -1 : one->index > two->index;
-}
-
-/* READs that a search for the one that covers a position looks at. */
-#define SEARCHED 256
-
-/* The last request before index that covers a position; FATE_NONE if none does. */
-static uint32_t find_sent_before(const struct walk *walk, uint32_t index, int64_t position)
-{
-	struct request_place key = {position, index};
-	uint32_t low = 0, high = walk->requests->count;
+	uint32_t low = 0, high = walk->span_count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (compare_places(&walk->places[middle], &key) < 0)
+		if (walk->spans[middle].end <= position)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (uint32_t i = low; i-- > 0 && low - i < SEARCHED;) {
-		if (walk->places[i].index < index && covers(walk, walk->places[i].index, position))
-			return walk->places[i].index;
-	}
-	return FATE_NONE;
+	return low < walk->span_count ? &walk->spans[low] : NULL;
 }
 
-/* First response sent after a packet. */
-static uint32_t first_response_after(const struct walk *walk, uint64_t number)
+/* Whether a response may just have been about to arrive when a request was sent again. */
+static bool was_on_its_way(const struct walk *walk, const struct recorded_packet *response,
+			   const struct recorded_packet *again)
 {
-	uint32_t low = 0, high = walk->responses->count;
+	uint64_t age = again->time - response->time;
+	const struct span *span = span_of(walk, again->position);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (walk->responses->items[middle]->number < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return age <= walk->slowest_answer || (span && age < (again->time - span->sent) / 2);
 }
 
-/* Decides over the responses between a packet and its repetition. */
-static void judge_rewind(const struct walk *walk, struct rewind *rewind)
+/*
+ * The requester turns back to the oldest packet that it does not know to have arrived: finds what
+ * it had received by then. What would have told it of that packet is lost, or was on its way. What
+ * came behind the cause told it nothing new.
+ */
+static void turn_back(struct walk *walk, uint32_t request)
 {
-	const struct recorded_packet *sent = walk->requests->items[rewind->previous];
-	const struct recorded_packet *again = walk->requests->items[rewind->index];
-	uint32_t from = first_response_after(walk, sent->number);
-	uint32_t until = first_response_after(walk, again->number);
-	uint64_t age;
+	const struct recorded_packet *again = walk->requests->items[request];
+	struct response_outcome *outcomes = walk->result->items;
+	struct receiver receiver = walk->receiver, late = receiver;
+	enum rewind_cause cause = REWIND_TIMEOUT;
+	bool is_late = false;
 
-	for (uint32_t i = from; i < until; i++) {
-		const struct recorded_packet *response = walk->responses->items[i];
+	while (receiver.next < walk->responses->count &&
+	       walk->responses->items[receiver.next]->number < again->number) {
+		struct receiver before = receiver;
+		enum signal signal = receive(walk, &receiver);
 
-		if (walk->result->items[i].lost)
-			continue;
-		if (is_negative(&response->packet) && response->position == rewind->position) {
+		if (receiver.unacked > again->position) {
+			receiver = before;
+			if (cause != REWIND_TIMEOUT)
+				break;
+			if (!is_late &&
+			    was_on_its_way(walk, walk->responses->items[before.next], again)) {
+				is_late = true;
+				late = before;
+			}
+			outcomes[before.next].lost = true;
+			outcomes[before.next].evidence = again->number;
+			receiver.next++;
+		} else if (signal != SIGNAL_NONE && receiver.unacked == again->position) {
 			/* It is heeded when the requester turns back, and not before. */
-			walk->result->items[i].not_before = rewind->index;
-			rewind->has_nak = true;
-		} else if (is_resource(&sent->packet) && response->position > rewind->position) {
-			walk->implies_loss[i] = true;
-			walk->result->items[i].not_before = rewind->index;
-			rewind->is_implied = true;
+			outcomes[before.next].not_before = request;
+			outcomes[before.next].turns_back = signal == SIGNAL_NAK;
+			if (cause == REWIND_TIMEOUT)
+				cause = signal == SIGNAL_NAK ? REWIND_NAK : REWIND_IMPLIED;
+			is_late = false;
+		} else {
+			walk->is_idle[before.next] = signal == SIGNAL_NAK;
 		}
 	}
-	for (uint32_t i = from; i < until; i++) {
-		const struct recorded_packet *response = walk->responses->items[i];
+	for (uint32_t i = is_late ? late.next : receiver.next; i < receiver.next; i++) {
+		if (outcomes[i].evidence == again->number)
+			outcomes[i].lost = false;
+	}
+	walk->result->causes[request] = cause;
+	walk->receiver = is_late ? late : receiver;
+	outcomes[walk->receiver.next].not_before = request + 1;
+	walk->eager = walk->receiver;
+}
+
+/* The requester goes on sending again: what would keep it from this packet is still to arrive. */
+static void go_on(struct walk *walk, uint32_t request)
+{
+	const struct recorded_packet *again = walk->requests->items[request];
+
+	while (walk->eager.next < walk->responses->count &&
+	       walk->responses->items[walk->eager.next]->number < again->number) {
+		struct receiver receiver = walk->eager;
+
+		receive(walk, &receiver);
+		if (receiver.unacked > again->position) {
+			walk->result->items[walk->eager.next].not_before = request + 1;
+			return;
+		}
+		walk->eager = receiver;
+	}
+}
+
+/* A NAK on which the requester did not turn back came so late that the next response settled it. */
+static void put_off_naks(struct walk *walk)
+{
+	uint32_t next = 0;
+
+	while (walk->receiver.next < walk->responses->count) {
+		uint32_t response = walk->receiver.next;
+
+		walk->is_idle[response] = receive(walk, &walk->receiver) == SIGNAL_NAK;
+	}
+	for (uint32_t i = 0; i + 1 < walk->responses->count; i++) {
 		struct response_outcome *outcome = &walk->result->items[i];
 
-		if (outcome->lost || walk->implies_loss[i] ||
-		    acknowledged_by(response) < rewind->position)
+		if (!walk->is_idle[i])
 			continue;
-		/* It would have kept the requester from turning back. Unless it was just about to
-		 * arrive then, it never did. */
-		age = again->time - response->time;
-		if (!rewind->is_implied && (rewind->has_nak || age <= walk->slowest_answer ||
-					    age < (again->time - sent->time) / 2))
-			continue;
-		outcome->lost = true;
-		outcome->evidence = again->number;
+		while (next < walk->requests->count &&
+		       walk->requests->items[next]->number < walk->responses->items[i + 1]->number)
+			next++;
+		if (outcome->not_before < next)
+			outcome->not_before = next;
 	}
 }
 
-/* Goes through the requests and finds where the requester turned back. */
-static void find_rewinds(struct walk *walk)
+static void note_sending(struct walk *walk, const struct recorded_packet *request, int64_t end)
 {
-	const struct packet_list *requests = walk->requests;
-	int64_t highest = requests->items[0]->position, next = highest;
+	int64_t last =
+		walk->span_count ? walk->spans[walk->span_count - 1].end : walk->receiver.unacked;
+	struct span *span = span_of(walk, request->position);
+
+	/* Packets that the capture lacks. */
+	if (request->position > last)
+		walk->spans[walk->span_count++] =
+			(struct span){.end = request->position, .sent = request->time};
+	if (span)
+		span->sent = request->time;
+	if (end > last)
+		walk->spans[walk->span_count++] =
+			(struct span){.end = end,
+				      .sent = request->time,
+				      .is_resource = is_resource(&request->packet)};
+}
+
+/* Goes through the requests, and finds those that were sent again. */
+static void walk_requests(struct walk *walk, const struct conversation *conversation, int64_t start)
+{
+	int64_t highest = start, next = start;
 	uint32_t in_a_row = 0;
 
-	for (uint32_t i = 0; i < requests->count; i++) {
-		const struct recorded_packet *request = requests->items[i];
-		struct rewind rewind = {.index = i, .position = request->position};
+	for (uint32_t i = 0; i < walk->requests->count; i++) {
+		const struct recorded_packet *request = walk->requests->items[i];
+		int64_t end = request->position + request_psn_count(conversation, &request->packet);
 
+		if (request->position < start)
+			continue;
 		if (request->position < next) {
-			rewind.previous = find_sent_before(walk, i, request->position);
-			if (rewind.previous != FATE_NONE)
-				judge_rewind(walk, &rewind);
-			walk->result->timed_out[i] = !rewind.has_nak && !rewind.is_implied;
-			if (walk->result->timed_out[i] && ++in_a_row > walk->result->most_retries)
+			turn_back(walk, i);
+			if (walk->result->causes[i] == REWIND_TIMEOUT &&
+			    ++in_a_row > walk->result->most_retries)
 				walk->result->most_retries = in_a_row;
+		} else if (request->position < highest) {
+			go_on(walk, i);
 		}
-		next = request->position + request_psn_count(walk->conversation, &request->packet);
-		if (next > highest) {
-			highest = next;
+		note_sending(walk, request, end);
+		next = end;
+		if (end > highest) {
+			highest = end;
 			in_a_row = 0;
 		}
 	}
-}
-
-/* What acknowledges a request that was sent again after it had not arrived by then. */
-static void find_late(const struct walk *walk)
-{
-	const struct packet_list *requests = walk->requests;
-	int64_t bound = INT64_MAX; /* of the positions before late */
-	uint32_t next = 0, late = 0;
-
-	for (uint32_t i = 0; i < walk->responses->count; i++) {
-		const struct recorded_packet *response = walk->responses->items[i];
-		struct response_outcome *outcome = &walk->result->items[i];
-
-		while (next < requests->count && requests->items[next]->number < response->number)
-			next++;
-		if (outcome->lost || walk->implies_loss[i])
-			continue;
-		if (late < next || acknowledged_by(response) < bound)
-			late = next;
-		bound = acknowledged_by(response);
-		while (late < requests->count && requests->items[late]->position <= bound)
-			late++;
-		if (late > next && late > outcome->not_before)
-			outcome->not_before = late;
-	}
+	put_off_naks(walk);
 }
 
 struct response_outcomes response_outcomes(const struct conversation *conversation,
-					   uint64_t slowest_answer)
+					   const struct request_outcomes *requests)
 {
+	uint32_t request_count = conversation->requests.count;
 	struct response_outcomes result = {
 		.items = calloc(conversation->responses.count + 1, sizeof(*result.items)),
-		.timed_out = calloc(conversation->requests.count + 1, sizeof(*result.timed_out)),
+		.causes = calloc(request_count + 1, sizeof(*result.causes)),
 	};
 	struct walk walk = {
 		.requests = &conversation->requests,
 		.responses = &conversation->responses,
-		.conversation = conversation,
 		.result = &result,
-		.slowest_answer = slowest_answer,
-		.implies_loss =
-			calloc(conversation->responses.count + 1, sizeof(*walk.implies_loss)),
-		.places = malloc((conversation->requests.count + 1) * sizeof(*walk.places)),
+		.slowest_answer = requests->slowest_answer,
+		.spans = malloc((2 * (size_t)request_count + 1) * sizeof(*walk.spans)),
+		.is_idle = calloc(conversation->responses.count + 1, sizeof(*walk.is_idle)),
+		.receiver = {.unacked = requests->start},
 	};
 
-	if (!result.items || !result.timed_out || !walk.implies_loss || !walk.places) {
+	if (!result.items || !result.causes || !walk.spans || !walk.is_idle)
 		response_outcomes_release(&result);
-	} else if (conversation->service == VL_SERVICE_RC && conversation->requests.count) {
-		for (uint32_t i = 0; i < walk.requests->count; i++)
-			walk.places[i] =
-				(struct request_place){walk.requests->items[i]->position, i};
-		qsort(walk.places, walk.requests->count, sizeof(*walk.places), compare_places);
-		find_rewinds(&walk);
-		find_late(&walk);
-	}
-	free(walk.places);
-	free(walk.implies_loss);
+	else if (conversation->service == VL_SERVICE_RC)
+		walk_requests(&walk, conversation, requests->start);
+	free(walk.spans);
+	free(walk.is_idle);
 	return result;
 }
 
 void response_outcomes_release(struct response_outcomes *outcomes)
 {
 	free(outcomes->items);
-	free(outcomes->timed_out);
+	free(outcomes->causes);
 	*outcomes = (struct response_outcomes){0};
 }

@@ -45,6 +45,7 @@ struct replay_totals report_totals(const struct trial *trials, uint32_t count)
 		totals.unrecorded += trial->unrecorded;
 		totals.extra += trial->extra;
 		totals.withheld += trial->withheld_count;
+		totals.msn_offsets += trial->msn_offset != 0;
 		for (unsigned int f = 0; f < REPLAY_FREEDOM_COUNT; f++)
 			totals.freedoms[f] += trial->freedoms[f];
 		for (unsigned int h = 0; h < REPLAY_HABIT_COUNT; h++)

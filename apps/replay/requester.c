@@ -226,6 +226,13 @@ static void post_until(struct run *run, uint32_t index)
 
 /* ---- Feeding -------------------------------------------------------------------------------- */
 
+/* The stack's clock does not lag behind the capture's. */
+static void keep_time(struct run *run, const struct recorded_packet *recorded)
+{
+	if (recorded->time + 1 + run->ahead > run->stack.now)
+		run->stack.now = recorded->time + 1 + run->ahead;
+}
+
 static void drain_completions(struct run *run)
 {
 	struct ibv_wc wc;
@@ -238,12 +245,11 @@ static void drain_completions(struct run *run)
 }
 
 /* The recorded MSNs count messages from before the capture, the stack's do not. */
-static void feed_response(struct run *run, const struct recorded_packet *response)
+static void feed_response(struct run *run, const struct recorded_packet *response, bool turns_back)
 {
 	struct vl_packet packet = response->packet;
 
-	if (response->time + 1 + run->ahead > run->stack.now)
-		run->stack.now = response->time + 1 + run->ahead;
+	keep_time(run, response);
 	packet.msn = (packet.msn - run->requests_known->msn_offset) & VL_PSN_MASK;
 	vl_receive(run->stack.device, &packet, run->stack.now);
 	run->trial->fed++;
@@ -252,9 +258,10 @@ static void feed_response(struct run *run, const struct recorded_packet *respons
 		run->has_limited_credits = true;
 	if (response->position - is_negative(&packet) > run->acknowledged)
 		run->acknowledged = response->position - is_negative(&packet);
-	if (is_rnr_nak(&packet)) {
+	if (turns_back && is_rnr_nak(&packet)) {
 		/* It was received before, though it is heeded only now. */
-		run->rnr_end = run->stack.now + vl_rnr_timer_ns(packet.syndrome & 0x1f);
+		if (!run->rnr_end)
+			run->rnr_end = run->stack.now + vl_rnr_timer_ns(packet.syndrome & 0x1f);
 		run->ahead += run->stack.now - (response->time + 1 + run->ahead);
 	}
 	drain_completions(run);
@@ -273,7 +280,7 @@ static bool feed_responses(struct run *run, uint64_t before, uint32_t sent)
 			break;
 		run->next_response++;
 		if (!outcome->lost)
-			feed_response(run, response);
+			feed_response(run, response, outcome->turns_back);
 		else if (!trial_withhold(run->trial, response->number, response->packet.psn,
 					 outcome->evidence))
 			return false;
@@ -287,9 +294,9 @@ static bool lift_credits(struct run *run)
 	const struct packet_list *responses = &run->conversation->responses;
 	struct vl_packet packet;
 
-	if (!run->has_limited_credits || !run->next_response)
+	if (!run->has_limited_credits)
 		return false;
-	packet = responses->items[run->next_response - 1]->packet;
+	packet = responses->items[0]->packet;
 	packet.opcode = VL_OP_ACKNOWLEDGE;
 	packet.info = &vl_opcode_table[VL_OP_ACKNOWLEDGE];
 	packet.payload_length = 0;
@@ -330,7 +337,8 @@ static void check_rnr_wait(struct run *run, const struct recorded_packet *record
 	run->rnr_end = 0;
 	if (run->stack.now > last)
 		return;
-	if (!vl_transmit(run->stack.device, last, &outgoing))
+	run->stack.now = last;
+	if (!stack_transmit(&run->stack, &outgoing))
 		return;
 	trial_count_unrecorded(run->trial);
 	trial_difference(run->trial, "the stack sends before the RNR timer has run out", recorded,
@@ -346,7 +354,7 @@ static bool take_packet(struct run *run, const struct recorded_packet *recorded,
 	struct vl_outgoing outgoing = {.headers = headers};
 	int64_t position;
 
-	while (vl_transmit(run->stack.device, run->stack.now, &outgoing)) {
+	while (stack_transmit(&run->stack, &outgoing)) {
 		stack_packets_release(sent);
 		if (!stack_packets_add(sent, &outgoing, run->stack.now))
 			return false;
@@ -360,20 +368,38 @@ static bool take_packet(struct run *run, const struct recorded_packet *recorded,
 	return false;
 }
 
+/* The recorded requester's timer has run out. */
+static void run_out_of_patience(struct run *run, const struct recorded_packet *recorded)
+{
+	run->ahead += 2 * vl_ack_timeout_ns(ACK_TIMEOUT);
+	run->trial->timeouts++;
+	keep_time(run, recorded);
+}
+
 /* The stack's turn to send one packet, as the recorded requester did. */
-static void take_turn(struct run *run, const struct recorded_packet *recorded)
+static void take_turn(struct run *run, const struct recorded_packet *recorded,
+		      enum rewind_cause cause)
 {
 	struct stack_packets sent = {0};
 	struct comparison comparison;
 	int64_t end = recorded->position + request_psn_count(run->conversation, &recorded->packet);
 	bool lifted = false;
 
+	bool is_sent;
+
 	if (run->rnr_end)
 		check_rnr_wait(run, recorded);
-	if (recorded->time + 1 + run->ahead > run->stack.now)
-		run->stack.now = recorded->time + 1 + run->ahead;
-	if (take_packet(run, recorded, &sent) ||
-	    ((lifted = lift_credits(run)) && take_packet(run, recorded, &sent))) {
+	keep_time(run, recorded);
+	is_sent = take_packet(run, recorded, &sent);
+	if (!is_sent && cause == REWIND_IMPLIED) {
+		run_out_of_patience(run, recorded);
+		is_sent = take_packet(run, recorded, &sent);
+	}
+	if (!is_sent && lift_credits(run)) {
+		lifted = true;
+		is_sent = take_packet(run, recorded, &sent);
+	}
+	if (is_sent) {
 		comparison = compare_packets(&recorded->packet, &sent.items[0].packet);
 		if (lifted)
 			comparison.freedoms |= 1u << REPLAY_FREEDOM_flow_control;
@@ -424,7 +450,7 @@ static void check_end(struct run *run)
 	if (run->trial->messages != run->posted_count)
 		return;
 	run->stack.now += 4 * vl_ack_timeout_ns(ACK_TIMEOUT);
-	if (!vl_transmit(run->stack.device, run->stack.now, &outgoing))
+	if (!stack_transmit(&run->stack, &outgoing))
 		return;
 	trial_count_unrecorded(run->trial);
 	if (stack_packets_add(&sent, &outgoing, run->stack.now))
@@ -467,6 +493,19 @@ static uint32_t ack_request_interval(const struct conversation *conversation)
 	return longest;
 }
 
+/* Whether the recorded responder limits its peer. */
+static bool grants_credits(const struct conversation *conversation)
+{
+	for (uint32_t i = 0; i < conversation->responses.count; i++) {
+		const struct vl_packet *packet = &conversation->responses.items[i]->packet;
+
+		if ((packet->info->flags & VL_OPCODE_AETH) && !is_negative(packet) &&
+		    packet->syndrome != VL_CREDIT_UNLIMITED)
+			return true;
+	}
+	return false;
+}
+
 static bool open_run(struct run *run, uint32_t first, char *message, size_t size)
 {
 	const struct conversation *conversation = run->conversation;
@@ -483,6 +522,7 @@ static bool open_run(struct run *run, uint32_t first, char *message, size_t size
 		.timeout = ACK_TIMEOUT,
 		.ack_request_interval = ack_request_interval(conversation),
 		.access = STACK_ALL_ACCESS,
+		.assume_no_credits = grants_credits(conversation),
 	};
 	int error;
 
@@ -490,6 +530,7 @@ static bool open_run(struct run *run, uint32_t first, char *message, size_t size
 		return false;
 	run->posted = run->captured = conversation->requests.items[first]->position;
 	run->acknowledged = run->posted - 1;
+	run->has_limited_credits = options.assume_no_credits;
 	run->source_size = payload_room(conversation);
 	run->source = run->source_size <= STACK_MAX_REGION ? stack_reserve(run->source_size) : NULL;
 	run->sink = stack_reserve(VL_MAX_MESSAGE);
@@ -520,14 +561,12 @@ static bool send_all(struct run *run)
 			continue;
 		}
 		fits = feed_responses(run, request->number, i);
-		if (run->outcomes.timed_out[i]) {
-			run->ahead += 2 * vl_ack_timeout_ns(ACK_TIMEOUT);
-			trial->timeouts++;
-		}
+		if (run->outcomes.causes[i] == REWIND_TIMEOUT)
+			run_out_of_patience(run, request);
 		if (fits && request->position >= run->posted)
 			post_until(run, i);
 		if (fits)
-			take_turn(run, request);
+			take_turn(run, request, run->outcomes.causes[i]);
 		/* A NAK counts from when it was received, though it was heeded later. */
 		fits = fits && feed_responses(run, request->number, i + 1);
 	}
@@ -545,7 +584,7 @@ bool replay_as_requester(struct trial *trial, const struct request_outcomes *out
 	uint32_t first = 0;
 	bool fits = true;
 
-	run.outcomes = response_outcomes(trial->conversation, outcomes->slowest_answer);
+	run.outcomes = response_outcomes(trial->conversation, outcomes);
 	if (!run.outcomes.items)
 		return false;
 	while (!starts_message(&requests->items[first]->packet))

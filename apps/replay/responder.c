@@ -27,7 +27,6 @@ struct run {
 	int64_t expected;    /* position, as the outcomes have it */
 	uint32_t write_rkey; /* of the WRITE that is arriving */
 	uint64_t write_address;
-	uint32_t next_response; /* first recorded response after the request at hand */
 };
 
 /* ---- Adopting ------------------------------------------------------------------------------- */
@@ -63,18 +62,16 @@ static unsigned int adopt_access(const struct run *run)
 	return STACK_ALL_ACCESS & ~(refused & ~accepted);
 }
 
-static void adopt_answering(const struct run *run, struct stack_options *options)
+/* The code of the last RNR NAK: mostly there is but one. */
+static uint8_t adopt_rnr_timer(const struct run *run)
 {
 	const struct packet_list *responses = &run->conversation->responses;
 
-	for (uint32_t i = 0; i < responses->count; i++) {
-		const struct vl_packet *packet = &responses->items[i]->packet;
-
-		if (is_rnr_nak(packet))
-			options->rnr_timer = packet->syndrome & 0x1f;
-		else if (is_ack(packet) && packet->syndrome != VL_CREDIT_UNLIMITED)
-			options->unlimited_credits = false;
+	for (uint32_t i = responses->count; i-- > 0;) {
+		if (is_rnr_nak(&responses->items[i]->packet))
+			return responses->items[i]->packet.syndrome & 0x1f;
 	}
+	return 0;
 }
 
 static bool open_run(struct run *run, char *message, size_t size)
@@ -92,12 +89,14 @@ static bool open_run(struct run *run, char *message, size_t size)
 		.path_mtu = conversation->path_mtu,
 		.rq_psn = (uint32_t)run->expected & VL_PSN_MASK,
 		.send_depth = 16,
+		.rnr_timer = adopt_rnr_timer(run),
+		/* How many receive requests there were is not known; one is posted for each SEND
+		 * that needs it, when it comes. */
 		.unlimited_credits = true,
 		.access = adopt_access(run),
 	};
 	int error;
 
-	adopt_answering(run, &options);
 	if (!stack_open(&run->stack, &options, message, size) ||
 	    !memory_adopt(&run->memory, &run->stack, run->trial->recording, conversation,
 			  run->outcomes, message, size))
@@ -132,40 +131,35 @@ static void post_receive(struct run *run, bool is_long_enough)
 	vl_post_recv(run->stack.qp, &wr, &bad);
 }
 
-/* What the recorded responder's memory held, by its answers to this READ or ATOMIC. */
-static void adopt_answers(struct run *run, const struct recorded_packet *recorded)
+/* What the recorded responder's memory held, by its answer to this READ or ATOMIC. */
+static void adopt_answer(struct run *run, const struct recorded_packet *recorded, uint32_t answer)
 {
 	const struct vl_packet *request = &recorded->packet;
 	const struct packet_list *responses = &run->conversation->responses;
-	uint32_t count = request_psn_count(run->conversation, request), filled = 0;
+	int64_t count = request_psn_count(run->conversation, request), last = -1;
 
-	for (uint32_t i = run->next_response; i < responses->count && filled < count; i++) {
-		const struct vl_packet *response = &responses->items[i]->packet;
-		int64_t index = responses->items[i]->position - recorded->position;
-		uint64_t original;
+	for (; answer < responses->count; answer++) {
+		const struct vl_packet *response = &responses->items[answer]->packet;
+		int64_t index = responses->items[answer]->position - recorded->position;
+		uint64_t original = response->original;
 
-		if (index >= (int64_t)count)
-			break;
-		if (index < 0)
-			continue;
-		if (response->info->flags & VL_OPCODE_ATOMICACKETH) {
-			original = response->original;
+		if (is_acknowledge(response) || index <= last || index >= count)
+			return;
+		last = index;
+		if (response->info->flags & VL_OPCODE_ATOMICACKETH)
 			memory_fill(&run->memory, request->rkey, request->remote_address,
 				    (const uint8_t *)&original, sizeof(original));
-			break;
-		}
-		if (response->payload_length) {
+		else if (response->payload_length)
 			memory_fill(&run->memory, request->rkey,
 				    request->remote_address +
 					    (uint64_t)index * run->conversation->path_mtu,
 				    response->payload, response->payload_length);
-			filled++;
-		}
 	}
 }
 
 /* A request that changes something: what it needs, and what it leaves. */
-static void prepare_execution(struct run *run, const struct recorded_packet *recorded)
+static void prepare_execution(struct run *run, const struct recorded_packet *recorded,
+			      uint32_t answer)
 {
 	const struct vl_packet *packet = &recorded->packet;
 	uint32_t flags = packet->info->flags;
@@ -173,7 +167,7 @@ static void prepare_execution(struct run *run, const struct recorded_packet *rec
 	if (flags & VL_OPCODE_IETH)
 		memory_invalidate(&run->memory, packet->invalidate_rkey);
 	if (flags & (VL_OPCODE_READ | VL_OPCODE_ATOMIC))
-		adopt_answers(run, recorded);
+		adopt_answer(run, recorded, answer);
 	if (flags & VL_OPCODE_ATOMIC) {
 		memory_mark_written(&run->memory, packet->rkey, packet->remote_address, 8);
 	} else if (flags & (VL_OPCODE_WRITE | VL_OPCODE_IS_ATOMIC_WRITE)) {
@@ -201,7 +195,7 @@ static void prepare(struct run *run, const struct recorded_packet *recorded,
 	if (!outcome->is_expected) {
 		/* Its memory may have changed since. */
 		if (is_accepted && (flags & VL_OPCODE_READ) && recorded->position < run->expected)
-			adopt_answers(run, recorded);
+			adopt_answer(run, recorded, outcome->answer);
 		return;
 	}
 	if ((is_accepted || outcome->fate == REQUEST_REFUSED) &&
@@ -209,7 +203,7 @@ static void prepare(struct run *run, const struct recorded_packet *recorded,
 	     ((flags & VL_OPCODE_WRITE) && (flags & VL_OPCODE_IMMDT))))
 		post_receive(run, is_accepted || !(flags & VL_OPCODE_SEND));
 	if (is_accepted)
-		prepare_execution(run, recorded);
+		prepare_execution(run, recorded, outcome->answer);
 }
 
 /* Takes what the stack sends. False: out of memory. */
@@ -219,10 +213,7 @@ static bool collect_answers(struct run *run, uint32_t cause)
 	struct vl_outgoing outgoing = {.headers = headers};
 	struct stack_packet *answer;
 
-	while (vl_transmit(run->stack.device, run->stack.now, &outgoing)) {
-		/* CNPs are not replayed. */
-		if (vl_opcode_table[outgoing.opcode].flags & VL_OPCODE_NOTIFICATION)
-			continue;
+	while (stack_transmit(&run->stack, &outgoing)) {
 		if (!stack_packets_add(&run->answers, &outgoing, run->stack.now))
 			return false;
 		answer = &run->answers.items[run->answers.count - 1];
@@ -285,7 +276,6 @@ static bool feed(struct run *run)
 {
 	struct trial *trial = run->trial;
 	const struct packet_list *requests = &run->conversation->requests;
-	const struct packet_list *responses = &run->conversation->responses;
 	uint32_t overtaken = FATE_NONE;
 	bool fits = true;
 
@@ -293,9 +283,6 @@ static bool feed(struct run *run)
 		const struct recorded_packet *request = requests->items[i];
 		const struct request_outcome *outcome = &run->outcomes->items[i];
 
-		while (run->next_response < responses->count &&
-		       responses->items[run->next_response]->number < request->number)
-			run->next_response++;
 		if (outcome->fate == REQUEST_SKIPPED)
 			trial->not_fed++;
 		else if (outcome->fate == REQUEST_LOST)

@@ -148,7 +148,7 @@ bool stack_open(struct stack *stack, const struct stack_options *options, char *
 		.max_unacked_packets = 1u << 22,
 		.ack_request_interval = options->ack_request_interval,
 		.unlimited_credits = options->unlimited_credits,
-		.assume_unlimited_credits = true,
+		.assume_unlimited_credits = !options->assume_no_credits,
 		.accept_invalid_pkey = true,
 		.mig_req_clear = !received && !model->mig_req,
 	};
@@ -189,6 +189,15 @@ bool stack_open(struct stack *stack, const struct stack_options *options, char *
 	snprintf(message, size, "no queue pair can take QPN 0x%06x and path MTU %u: %s",
 		 options->qpn, options->path_mtu, strerror(-error));
 	stack_close(stack);
+	return false;
+}
+
+bool stack_transmit(struct stack *stack, struct vl_outgoing *outgoing)
+{
+	while (vl_transmit(stack->device, stack->now, outgoing)) {
+		if (!(vl_opcode_table[outgoing->opcode].flags & VL_OPCODE_NOTIFICATION))
+			return true;
+	}
 	return false;
 }
 

@@ -40,7 +40,8 @@ struct stack_options {
 	uint32_t ack_request_interval; /* 0: the device's own */
 	uint8_t timeout, rnr_timer;
 	unsigned int access;
-	bool unlimited_credits;
+	bool unlimited_credits; /* to grant */
+	bool assume_no_credits; /* until some are granted */
 	bool gsi;
 	uint32_t qkey;
 };
@@ -49,6 +50,9 @@ struct stack_options {
 bool stack_open(struct stack *stack, const struct stack_options *options, char *message,
 		size_t size);
 void stack_close(struct stack *stack);
+
+/* What the stack sends next; CNPs are not replayed. False: nothing now. */
+bool stack_transmit(struct stack *stack, struct vl_outgoing *outgoing);
 
 /* A packet of a list, which is not empty, whose P_Key and MigReq are those of most. */
 const struct recorded_packet *stack_model(const struct packet_list *list);

@@ -145,12 +145,12 @@ static bool run_connected(struct trial *trial, const struct last_seen *last)
 {
 	const struct conversation *conversation = trial->conversation;
 	struct request_outcomes outcomes = request_outcomes(conversation, last->number);
-	bool fits = outcomes.items != NULL;
+	bool fits = !outcomes.is_out_of_memory;
 
 	trial->msn_offset = outcomes.msn_offset;
 	if (!fits)
-		return false;
-	if (outcomes.start == INT64_MAX)
+		;
+	else if (outcomes.start == INT64_MAX)
 		skip(trial, "the capture holds no beginning of a message");
 	else if (conversation->service == VL_SERVICE_RC && !last->number &&
 		 (trial->role == REPLAY_RESPONDER || !is_unanswered(conversation, &outcomes)))

@@ -169,6 +169,7 @@ void packet_describe(char line[REPLAY_LINE], const char *who, uint64_t number,
 struct replay_totals {
 	uint32_t trials, skipped, compared, equal, tolerated, explained, different, unrecorded,
 		extra, withheld;
+	uint32_t msn_offsets; /* trials of connections that began before the capture */
 	uint32_t freedoms[REPLAY_FREEDOM_COUNT], habits[REPLAY_HABIT_COUNT];
 };
 void report_text(FILE *out, const struct recording *recording, const struct trial *trials,
