@@ -289,8 +289,10 @@ static void abandon_outputs(struct outputs *outputs)
 }
 
 static int open_capture(struct outputs *outputs, const struct vl_scenario *scenario,
-			const char *path, const char *place, char *error, size_t error_size)
+			const struct lab_options *values, const char *path, const char *place,
+			char *error, size_t error_size)
 {
+	bool is_cut = values->pcap_from || values->pcap_count, is_live = values->live;
 	char message[VL_CAPTURE_MESSAGE_SIZE];
 
 	outputs->capture_node = scenario->pairs[0].to;
@@ -301,6 +303,20 @@ static int open_capture(struct outputs *outputs, const struct vl_scenario *scena
 	}
 	if (!path && place) {
 		snprintf(error, error_size, "--pcap-at says where, but --pcap FILE is missing");
+		return -EINVAL;
+	}
+	if (!path && is_cut) {
+		snprintf(error, error_size,
+			 "--pcap-from and --pcap-count say which packets, but --pcap FILE is "
+			 "missing");
+		return -EINVAL;
+	}
+	if (path && is_live) {
+		snprintf(error, error_size,
+			 "%.400s: packets are captured in virtual time only; leave out --live, or "
+			 "the "
+			 "scenario's outputs.pcap",
+			 path);
 		return -EINVAL;
 	}
 	if (!path)
@@ -340,9 +356,30 @@ static int open_histograms(struct outputs *outputs, const struct vl_scenario *sc
 	return status;
 }
 
-/* The command line's come before the scenario's. */
+/* Each output is a file of its own, and none is the scenario. */
+static int check_names(const char *json, const char *pcap, const char *histogram,
+		       const char *scenario, char *error, size_t error_size)
+{
+	const char *names[] = {json, pcap, histogram, scenario};
+
+	for (unsigned int i = 0; i < 4; i++) {
+		for (unsigned int j = i + 1; j < 4; j++) {
+			if (!vl_output_is_same(names[i], names[j]))
+				continue;
+			snprintf(error, error_size,
+				 "%.400s: %s; each output needs a file of its own", names[i],
+				 j == 3 ? "is the scenario, and would be overwritten"
+					: "is named for two outputs");
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+/* The command line's come before the scenario's. operand: the scenario's name, or NULL. */
 static int open_outputs(struct outputs *outputs, const struct lab_options *values,
-			const struct vl_scenario *scenario, char *error, size_t error_size)
+			const struct vl_scenario *scenario, const char *operand, char *error,
+			size_t error_size)
 {
 	const struct vl_scenario_outputs *named = &scenario->outputs;
 	const char *json = values->json ? values->json : named->json;
@@ -355,7 +392,9 @@ static int open_outputs(struct outputs *outputs, const struct lab_options *value
 	if ((json && !strcmp(json, "-")) || (pcap && !strcmp(pcap, "-")) ||
 	    (histogram && !strcmp(histogram, "-")))
 		outputs->people = stderr;
-	status = open_capture(outputs, scenario, pcap, pcap_at, error, error_size);
+	status = check_names(json, pcap, histogram, operand, error, error_size);
+	if (!status)
+		status = open_capture(outputs, scenario, values, pcap, pcap_at, error, error_size);
 	if (!status && json)
 		status = vl_output_open(&outputs->json, json, error, error_size);
 	if (!status && histogram)
@@ -485,18 +524,15 @@ static int lab_main(const struct vl_command *command, int argc, char **argv)
 		vl_command_error(command, "options after -- are for EAL, which only --live starts");
 		return VL_EXIT_USAGE;
 	}
-	if (values.live && values.pcap) {
-		vl_command_error(command, "--pcap captures in virtual time only; leave out --live");
-		return VL_EXIT_USAGE;
-	}
 	scenario = load_scenario(command, &values, operands.count ? operands.values[0] : NULL);
 	if (!scenario)
 		return VL_EXIT_USAGE;
-	status = open_outputs(&outputs, &values, scenario, error, sizeof(error));
+	status = open_outputs(&outputs, &values, scenario,
+			      operands.count ? operands.values[0] : NULL, error, sizeof(error));
 	if (status) {
 		vl_command_error(command, "%s", error);
 		vl_scenario_free(scenario);
-		return status == -EINVAL ? VL_EXIT_USAGE : VL_EXIT_FAILED;
+		return status == -ENOMEM ? VL_EXIT_FAILED : VL_EXIT_USAGE;
 	}
 	status = run_scenario(command, &values, &operands, scenario, &outputs);
 	abandon_outputs(&outputs);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "apps/inspect/inspect.h"
 #include "apps/lab.h"
@@ -48,7 +51,19 @@ static int unknown_command(const char *typed)
 	return VL_EXIT_USAGE;
 }
 
-int main(int argc, char **argv)
+/* A closed standard stream would give its number to the next file that is opened, and what is
+ * printed would land there. The stand-in cannot be written, so that printing fails as it should. */
+static void fill_standard_streams(void)
+{
+	struct stat status;
+
+	for (int descriptor = 0; descriptor <= STDERR_FILENO; descriptor++) {
+		if (fstat(descriptor, &status))
+			open("/dev/null", descriptor == STDIN_FILENO ? O_RDWR : O_RDONLY);
+	}
+}
+
+static int run(int argc, char **argv)
 {
 	if (argc < 2) {
 		fprintf(stderr, "verbline: a command is missing; 'verbline --help' lists all\n");
@@ -67,4 +82,17 @@ int main(int argc, char **argv)
 			return commands[i]->run(commands[i], argc - 1, argv + 1);
 	}
 	return unknown_command(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	fill_standard_streams();
+	status = run(argc, argv);
+	if ((fflush(stdout) || ferror(stdout)) && status == VL_EXIT_OK) {
+		fprintf(stderr, "verbline: the standard output cannot be written\n");
+		status = VL_EXIT_FAILED;
+	}
+	return status;
 }

@@ -268,6 +268,16 @@ static int run(const struct vl_command *command, int argc, char **argv)
 	session.show_progress = isatty(STDERR_FILENO);
 	if (session.options.json) {
 		session.options.quiet |= !strcmp(session.options.json, "-");
+		for (unsigned int i = 0; i < operands.count; i++) {
+			if (strcmp(session.options.json, "-") &&
+			    vl_output_is_same(session.options.json, operands.values[i])) {
+				vl_command_error(command,
+						 "--json %s would overwrite the capture that it "
+						 "is about",
+						 session.options.json);
+				return VL_EXIT_USAGE;
+			}
+		}
 		if (vl_output_open(&output, session.options.json, error, sizeof(error))) {
 			vl_command_error(command, "%s", error);
 			return VL_EXIT_USAGE;

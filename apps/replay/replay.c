@@ -144,6 +144,16 @@ static int replay_main(const struct vl_command *command, int argc, char **argv)
 		return status;
 	status = VL_EXIT_OK;
 	if (chosen.json) {
+		for (unsigned int i = 0; i < operands.count; i++) {
+			if (strcmp(chosen.json, "-") &&
+			    vl_output_is_same(chosen.json, operands.values[i])) {
+				vl_command_error(command,
+						 "--json %s would overwrite the capture that it "
+						 "is about",
+						 chosen.json);
+				return VL_EXIT_USAGE;
+			}
+		}
 		if (vl_output_open(&output, chosen.json, error, sizeof(error))) {
 			vl_command_error(command, "%s", error);
 			return VL_EXIT_USAGE;

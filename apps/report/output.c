@@ -23,6 +23,18 @@ static bool is_special(const char *path)
 	return !stat(path, &status) && !S_ISREG(status.st_mode);
 }
 
+bool vl_output_is_same(const char *path, const char *other)
+{
+	struct stat one, two;
+
+	if (!path || !other)
+		return false;
+	if (!strcmp(path, other))
+		return !is_special(path);
+	return !stat(path, &one) && !stat(other, &two) && S_ISREG(one.st_mode) &&
+	       one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+}
+
 int vl_output_open(struct vl_output *output, const char *path, char *error, size_t error_size)
 {
 	size_t size = strlen(path) + sizeof(".partial");
@@ -53,8 +65,11 @@ int vl_output_commit(struct vl_output *output, char *error, size_t error_size)
 	int status = 0;
 
 	errno = 0;
-	if (fflush(output->file) || ferror(output->file))
+	if (fflush(output->file))
 		status = errno ? -errno : -EIO;
+	/* An earlier write failed, and stdio has forgotten why: the same again tells. */
+	if (!status && ferror(output->file))
+		status = write(fileno(output->file), "\n", 1) < 0 ? -errno : -EIO;
 	if (fclose(output->file) && !status)
 		status = -errno;
 	output->file = NULL;

@@ -10,6 +10,7 @@
 #ifndef VERBLINE_REPORT_OUTPUT_H
 #define VERBLINE_REPORT_OUTPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -18,6 +19,9 @@ struct vl_output {
 	char *path, *partial; /* partial NULL: written directly */
 };
 
+/* Whether two paths name the same file, or would: the same name, or what exists under both is one
+ * regular file. NULL names nothing. */
+bool vl_output_is_same(const char *path, const char *other);
 /* 0, or a negative errno value with a message that names the file. */
 int vl_output_open(struct vl_output *output, const char *path, char *error, size_t error_size);
 /* Closes it and gives it its name. The same errors; then what was written stays as it is. */
