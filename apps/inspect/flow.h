@@ -70,7 +70,7 @@ struct inspect_requests {
 	bool next_uncertain; /* behind a READ whose number of responses is not known */
 	bool in_message;
 	bool message_unknown;   /* what stood before is not known: start, or behind a gap */
-	uint8_t message_opcode; /* of the message's first packet */
+	uint8_t message_opcode; /* of the message's first packet, or the first that was seen */
 	uint32_t first_psn;     /* of the first packet seen */
 	uint32_t next_psn;      /* expected */
 	uint32_t uncertain_psn, uncertain_length; /* of that READ */

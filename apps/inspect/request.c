@@ -109,9 +109,10 @@ static void follow_message(struct inspect_analysis *analysis, struct inspect_flo
 		requests->order_errors++;
 		inspect_event_add(analysis, INSPECT_EVENT_order_error, flow, arrival);
 	}
-	requests->message_unknown = false;
-	if (starts)
+	/* A message whose start was not seen is of the kind that its first packet seen is. */
+	if (starts || requests->message_unknown)
 		requests->message_opcode = packet->opcode;
+	requests->message_unknown = false;
 	requests->in_message = !ends_message(packet);
 }
 

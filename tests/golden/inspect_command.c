@@ -58,6 +58,16 @@ static void expect_line(const char *command, int status, const char *text)
 	CU_ASSERT(end && !end[1]);
 }
 
+/* The first packet seen of a message is taken for what it is, and so is the rest. */
+static void test_starts_inside_a_message(void)
+{
+	expect("${V% inspect} lab --no-view --pcap o.pcap --pcap-from 60ms --pcap-count 3000 "
+	       ">/dev/null && $V o.pcap",
+	       0, "3,000");
+	CU_ASSERT_PTR_NULL(strstr(output, "may not follow"));
+	CU_ASSERT_PTR_NULL(strstr(output, "problem"));
+}
+
 static void test_refusals(void)
 {
 	expect_line("$V", 2, "FILE... is missing");
@@ -230,9 +240,13 @@ static void test_lab_agrees(void)
 }
 
 static const struct test tests[] = {
-	{"refusals", test_refusals},           {"reports", test_reports},
-	{"damaged_files", test_damaged_files}, {"json", test_json},
-	{"tshark_agrees", test_tshark_agrees}, {"lab_agrees", test_lab_agrees},
+	{"starts_inside_a_message", test_starts_inside_a_message},
+	{"refusals", test_refusals},
+	{"reports", test_reports},
+	{"damaged_files", test_damaged_files},
+	{"json", test_json},
+	{"tshark_agrees", test_tshark_agrees},
+	{"lab_agrees", test_lab_agrees},
 };
 
 int main(int argc, char **argv)
