@@ -112,7 +112,7 @@ struct vl_device_config {
 	uint8_t max_qp_rd_atom;        /* [16] 1..128 outstanding READ and ATOMIC, each way */
 	uint32_t first_qpn;            /* [17] QPNs are given out upward from here */
 	uint32_t max_unacked_packets;  /* [8192] 1..2^22: requester's PSN window */
-	uint32_t ack_request_interval; /* [64] packets between AckReq inside a message */
+	uint32_t ack_request_interval; /* [64] 1..32768 packets between AckReq inside a message */
 	bool unlimited_credits;        /* as responder, never limit the peer (AETH code 31) */
 	bool assume_unlimited_credits; /* as requester, no limit until an AETH grants limited
 					  credits: for peers that never grant any */

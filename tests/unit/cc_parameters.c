@@ -132,6 +132,10 @@ static void test_none_and_fixed(void)
 	CU_ASSERT_EQUAL(fixed->next_change(&state, &parameters), UINT64_MAX);
 	/* 1 Mb/s: 8 us a byte; 3 Gb/s, not a divisor: to the nearest 2^-16 ps. */
 	parameters.fixed_rate = 1000000;
+	CU_ASSERT_EQUAL(vl_cc_check(&parameters), 0);
+	parameters.fixed_rate = 999999;
+	CU_ASSERT_EQUAL(vl_cc_check(&parameters), -EINVAL);
+	parameters.fixed_rate = 1000000;
 	fixed->init(&state, &parameters, 100000000000, 5);
 	CU_ASSERT_EQUAL(fixed->byte_time(&state, &parameters, 10), UINT64_C(8000000) << 16);
 	parameters.fixed_rate = 3000000000;

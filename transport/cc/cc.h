@@ -52,9 +52,12 @@ struct vl_dcqcn_parameters {
 #undef VL_DCQCN_FIELD
 };
 
+/* bit/s. The time of a packet at a lower rate would not fit the arithmetic of pacing. */
+#define VL_CC_LEAST_RATE UINT64_C(1000000)
+
 struct vl_cc_parameters {
 	const struct vl_cc_algorithm *algorithm;
-	uint64_t fixed_rate;   /* bit/s, algorithm fixed */
+	uint64_t fixed_rate;   /* bit/s, algorithm fixed; VL_CC_LEAST_RATE or more */
 	uint64_t initial_rate; /* bit/s; 0: the line rate */
 	/* The notification point's part is used with every algorithm. */
 	struct vl_dcqcn_parameters dcqcn;

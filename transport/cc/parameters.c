@@ -89,6 +89,8 @@ int vl_cc_check(const struct vl_cc_parameters *parameters)
 
 	if (!parameters->algorithm)
 		return -EINVAL;
+	if (parameters->algorithm == &vl_cc_fixed && parameters->fixed_rate < VL_CC_LEAST_RATE)
+		return -EINVAL;
 	for (size_t i = 0; i < COUNT(descriptions); i++) {
 		uint32_t value;
 

@@ -104,11 +104,9 @@ static bool acknowledge_before(struct vl_qp *qp, uint32_t psn, uint64_t now)
 
 		if (!send->packet_count)
 			break;
-		if (send->is_read_or_atomic) {
-			if (vl_psn_distance(psn, requester->unacked_psn) <= 0)
-				return true;
+		/* psn lies beyond unacked_psn, or the loop would have ended. */
+		if (send->is_read_or_atomic)
 			return false;
-		}
 		if (vl_psn_distance(psn, end) < 0) {
 			/* Its first packet was taken, so it has its receive request. */
 			if (send->consumes_credit &&

@@ -360,14 +360,19 @@ static enum verdict execute_send(struct vl_qp *qp, const struct vl_packet *packe
 	return VERDICT_PASS;
 }
 
+static void count_accepted(struct vl_qp *qp, const struct vl_packet *packet)
+{
+	VL_COUNT(qp, data_frames_rx);
+	VL_COUNT_ADD(qp, data_bytes_rx, packet->payload_length);
+}
+
 static enum verdict execute(struct vl_qp *qp, const struct vl_packet *packet)
 {
 	enum verdict verdict = VERDICT_PASS;
 
-	VL_COUNT(qp, data_frames_rx);
-	VL_COUNT_ADD(qp, data_bytes_rx, packet->payload_length);
 	if (is_resource_operation(packet)) {
 		execute_resource(qp, packet);
+		count_accepted(qp, packet);
 		VL_COUNT(qp, message_rx);
 		return VERDICT_DONE;
 	}
@@ -377,6 +382,7 @@ static enum verdict execute(struct vl_qp *qp, const struct vl_packet *packet)
 		verdict = execute_write(qp, packet);
 	if (verdict != VERDICT_PASS)
 		return verdict;
+	count_accepted(qp, packet);
 	qp->responder.expected_psn = vl_psn_add(qp->responder.expected_psn, 1);
 	qp->responder.in_message = !(packet->info->flags & VL_OPCODE_LAST);
 	qp->responder.operation = packet->opcode;
