@@ -141,8 +141,9 @@ void report_text(FILE *out, const struct recording *recording, const struct tria
 {
 	struct replay_totals totals = report_totals(trials, count);
 
-	fprintf(out, "%s: %" PRIu64 " packets, %u replayed in %u conversations\n", recording->path,
-		recording->total, recording->packet_count, recording->conversation_count);
+	fprintf(out, "%s: %" PRIu64 " packets, %u replayed in %u conversation%s\n", recording->path,
+		recording->total, recording->packet_count, recording->conversation_count,
+		recording->conversation_count == 1 ? "" : "s");
 	if (recording->not_rdma || recording->not_replayed || recording->icrc_wrong ||
 	    recording->orphan_responses)
 		fprintf(out,

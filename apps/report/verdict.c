@@ -13,7 +13,8 @@
 /* Of a worker's time: some is lost to rounds that find nothing. */
 #define BUSY        0.80
 #define MUCH_LATE   0.10
-#define EVEN        0.95
+#define EVEN        0.99
+#define NEARLY_EVEN 0.95
 #define MUCH_RESENT 0.01
 
 static unsigned int count_failed(const struct vl_results *results)
@@ -135,7 +136,10 @@ static void say_use(const struct vl_results *results, FILE *out)
 		vl_quantity_text(VL_QUANTITY_RATE, (uint64_t)results->bottleneck_goodput, goodput));
 	if (results->jain > 0)
 		fprintf(out, ", which %u queue pairs share %s (Jain's index %.3f)",
-			results->jain_count, results->jain >= EVEN ? "evenly" : "unevenly",
+			results->jain_count,
+			results->jain >= EVEN          ? "evenly"
+			: results->jain >= NEARLY_EVEN ? "almost evenly"
+						       : "unevenly",
 			results->jain);
 	fprintf(out, ". ");
 	if (bottleneck->utilization < WELL_USED)
