@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEND_DEPTH 32768
+#define MOST_SEND_DEPTH 32768u
 
 /* The recorded requester's timer is its own: the stack's is set so long that it never runs out by
  * itself, and where the capture shows that the recorded one did, the clock is put forward. */
@@ -518,7 +518,9 @@ static bool open_run(struct run *run, uint32_t first, char *message, size_t size
 		.peer_qpn = conversation->responder_qpn,
 		.path_mtu = conversation->path_mtu,
 		.sq_psn = conversation->requests.items[first]->packet.psn,
-		.send_depth = SEND_DEPTH,
+		.send_depth = conversation->requests.count < MOST_SEND_DEPTH
+				      ? conversation->requests.count
+				      : MOST_SEND_DEPTH,
 		.timeout = ACK_TIMEOUT,
 		.ack_request_interval = ack_request_interval(conversation),
 		.access = STACK_ALL_ACCESS,

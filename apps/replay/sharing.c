@@ -33,56 +33,86 @@ static int compare_writes(const void *a, const void *b)
 	return one->writer < two->writer ? -1 : one->writer > two->writer;
 }
 
-/* Of a request that writes, where; false: it does not. */
-static bool is_write(const struct vl_packet *packet, struct recorded_write *write)
-{
-	uint32_t flags = packet->info->flags;
-	uint64_t length = flags & VL_OPCODE_ATOMIC ? 8 : packet->dma_length;
+/* Where the message at hand writes. */
+struct target {
+	int64_t position; /* of the packet that says it */
+	uint64_t address;
+	uint32_t rkey;
+	bool is_known;
+};
 
-	if (!(flags & (VL_OPCODE_RETH | VL_OPCODE_ATOMICETH)) ||
-	    (flags & (VL_OPCODE_READ | VL_OPCODE_IS_FLUSH)))
+/* Of a request that writes, where; false: it does not, or nothing says where. */
+static bool find_range(const struct conversation *conversation,
+		       const struct recorded_packet *request, struct target *target,
+		       struct recorded_write *write)
+{
+	const struct vl_packet *packet = &request->packet;
+	uint32_t flags = packet->info->flags;
+	uint64_t length = packet->payload_length;
+
+	if (flags & (VL_OPCODE_READ | VL_OPCODE_IS_FLUSH))
 		return false;
-	write->rkey = packet->rkey;
-	write->from = packet->remote_address;
-	write->to = packet->remote_address + length;
+	if (flags & (VL_OPCODE_RETH | VL_OPCODE_ATOMICETH)) {
+		*target = (struct target){request->position, packet->remote_address, packet->rkey,
+					  true};
+		if (flags & VL_OPCODE_ATOMIC)
+			length = 8;
+	} else if (!(flags & VL_OPCODE_WRITE) || request->position <= target->position) {
+		return false;
+	}
+	if (!target->is_known)
+		return false;
+	write->rkey = target->rkey;
+	write->from = target->address +
+		      (uint64_t)(request->position - target->position) * conversation->path_mtu;
+	write->to = write->from + length;
 	return write->to > write->from;
+}
+
+/* Adjoining ranges of one writer become one. */
+static void merge(struct recording *recording, size_t count)
+{
+	struct recorded_write *kept = recording->writes;
+
+	for (size_t i = 1; i < count; i++) {
+		const struct recorded_write *write = &recording->writes[i];
+
+		if (!compare_place(kept, &write->responder, write->rkey) &&
+		    kept->writer == write->writer && write->from <= kept->to) {
+			if (write->to > kept->to)
+				kept->to = write->to;
+		} else {
+			*++kept = *write;
+		}
+	}
+	recording->write_count = count ? (uint32_t)(kept - recording->writes) + 1 : 0;
 }
 
 bool recording_collect_writes(struct recording *recording)
 {
-	size_t count = 0, kept = 0;
 	struct recorded_write write = {0};
+	size_t count = 0;
 
 	/* By itself a conversation shares with nobody. */
 	if (recording->conversation_count < 2)
 		return true;
-	for (unsigned int round = 0; round < 2; round++) {
-		count = 0;
-		for (uint32_t c = 0; c < recording->conversation_count; c++) {
-			const struct conversation *conversation = &recording->conversations[c];
+	recording->writes = malloc((recording->packet_count + 1) * sizeof(*recording->writes));
+	if (!recording->writes)
+		return false;
+	for (uint32_t c = 0; c < recording->conversation_count; c++) {
+		const struct conversation *conversation = &recording->conversations[c];
+		struct target target = {0};
 
-			write.responder = conversation->responder;
-			write.writer = c;
-			for (uint32_t i = 0; i < conversation->requests.count; i++) {
-				if (!is_write(&conversation->requests.items[i]->packet, &write))
-					continue;
-				if (round)
-					recording->writes[count] = write;
-				count++;
-			}
+		write.responder = conversation->responder;
+		write.writer = c;
+		for (uint32_t i = 0; i < conversation->requests.count; i++) {
+			if (find_range(conversation, conversation->requests.items[i], &target,
+				       &write))
+				recording->writes[count++] = write;
 		}
-		if (round)
-			break;
-		recording->writes = malloc((count + 1) * sizeof(*recording->writes));
-		if (!recording->writes)
-			return false;
 	}
 	qsort(recording->writes, count, sizeof(*recording->writes), compare_writes);
-	for (size_t i = 0; i < count; i++) {
-		if (!kept || compare_writes(&recording->writes[kept - 1], &recording->writes[i]))
-			recording->writes[kept++] = recording->writes[i];
-	}
-	recording->write_count = (uint32_t)kept;
+	merge(recording, count);
 	return true;
 }
 

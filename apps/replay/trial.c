@@ -133,6 +133,19 @@ static bool is_unanswered(const struct conversation *conversation,
 	return is_repeated;
 }
 
+/* A READ of which the capture holds so little would have the stack answer for a long time. */
+#define MOST_UNRECORDED 65536u
+
+static bool reads_too_much(const struct conversation *conversation)
+{
+	for (uint32_t i = 0; i < conversation->requests.count; i++) {
+		if (request_psn_count(conversation, &conversation->requests.items[i]->packet) >
+		    conversation->responses.count + MOST_UNRECORDED)
+			return true;
+	}
+	return false;
+}
+
 static bool skip(struct trial *trial, const char *reason)
 {
 	trial->skipped = true;
@@ -155,6 +168,8 @@ static bool run_connected(struct trial *trial, const struct last_seen *last)
 	else if (conversation->service == VL_SERVICE_RC && !last->number &&
 		 (trial->role == REPLAY_RESPONDER || !is_unanswered(conversation, &outcomes)))
 		skip(trial, "the capture holds nothing that the responder sent");
+	else if (trial->role == REPLAY_RESPONDER && reads_too_much(conversation))
+		skip(trial, "a READ asks for far more packets than the capture holds");
 	else if (trial->role == REPLAY_REQUESTER)
 		fits = replay_as_requester(trial, &outcomes);
 	else
