@@ -101,7 +101,9 @@ static void count_missing(const struct holding *holding, uint32_t i)
 	char field[REPLAY_LINE] = "recorded, and not sent by the stack";
 
 	trial->compared++;
-	if (is_ack(&recorded->packet)) {
+	if (holding->outcomes->speaks_of_unsent[i]) {
+		snprintf(field, sizeof(field), "recorded, for a PSN that had not been sent");
+	} else if (is_ack(&recorded->packet)) {
 		uint32_t msn = expected_msn(holding->outcomes, recorded->position);
 
 		if (recorded->packet.msn == msn) {
@@ -274,12 +276,20 @@ static void hold_rest(const struct holding *holding, uint32_t j)
 	}
 }
 
+static bool holds_beginning(const struct holding *holding)
+{
+	const struct conversation *conversation = holding->trial->conversation;
+
+	return conversation->start_is_known &&
+	       conversation->start_psn == ((uint32_t)holding->outcomes->start & VL_PSN_MASK);
+}
+
 /* To a request from before the capture, or to one that the capture lacks. */
 static bool is_out_of_sight(const struct holding *holding, uint32_t i)
 {
 	int64_t position = holding->recorded->items[i]->position;
 
-	return position < holding->outcomes->start ||
+	return (position < holding->outcomes->start && !holds_beginning(holding)) ||
 	       (holding->trial->conversation->is_continued && position >= holding->outcomes->end);
 }
 

@@ -225,7 +225,7 @@ void trial_difference(struct trial *trial, const char *field,
 		return;
 	trial->has_difference = true;
 	trial->difference_number = recorded ? recorded->number : 0;
-	trial->difference_psn = recorded ? recorded->packet.psn : stack ? stack->psn : 0;
+	trial->difference_psn = stack ? stack->psn : recorded ? recorded->packet.psn : 0;
 	snprintf(trial->field, sizeof(trial->field), "%s", field);
 	add_context(trial, recorded);
 	if (recorded)

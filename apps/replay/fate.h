@@ -45,8 +45,9 @@ struct request_outcomes {
 	/* Of each response: the index of the READ, ATOMIC, FLUSH or ATOMIC WRITE whose answer
 	 * begins with it, or FATE_NONE. */
 	uint32_t *begins_answer_to;
-	int64_t start; /* position of the first request that begins a message */
-	int64_t end;   /* ... and behind the last of all */
+	bool *speaks_of_unsent; /* of each response: its PSN had not been sent by then */
+	int64_t start;          /* position of the first request that begins a message */
+	int64_t end;            /* ... and behind the last of all */
 	/* Positions up to which an acknowledgement says that one message more is done. */
 	int64_t *messages;
 	uint32_t message_count;

@@ -152,6 +152,7 @@ void request_outcomes_release(struct request_outcomes *outcomes)
 	free(outcomes->items);
 	free(outcomes->messages);
 	free(outcomes->begins_answer_to);
+	free(outcomes->speaks_of_unsent);
 	*outcomes = (struct request_outcomes){0};
 }
 
@@ -179,10 +180,12 @@ struct request_outcomes request_outcomes(const struct conversation *conversation
 		.items = calloc(requests + 1, sizeof(*result.items)),
 		.messages = malloc((requests + 1) * sizeof(*result.messages)),
 		.begins_answer_to = malloc((responses + 1) * sizeof(uint32_t)),
+		.speaks_of_unsent = calloc(responses + 1, sizeof(bool)),
 	};
 	struct walk walk = {.conversation = conversation, .result = &result, .lost = FATE_NONE};
 
-	result.is_out_of_memory = !result.items || !result.messages || !result.begins_answer_to;
+	result.is_out_of_memory = !result.items || !result.messages || !result.begins_answer_to ||
+				  !result.speaks_of_unsent;
 	if (result.is_out_of_memory)
 		return result;
 	find_bounds(conversation, &result);

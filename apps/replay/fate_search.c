@@ -125,6 +125,7 @@ static void follow_progress(struct search *search)
 			if (end > sent)
 				sent = end;
 		}
+		search->result->speaks_of_unsent[i] = shown > sent && sent != INT64_MIN;
 		if (shown > progress && shown <= sent)
 			progress = shown;
 		search->progress[i] = progress;

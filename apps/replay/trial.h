@@ -122,8 +122,8 @@ struct trial {
 
 	/* The first difference, with what came before it on both sides. */
 	bool has_difference;
-	uint64_t difference_number; /* of the recorded packet; 0: the stack alone sent one */
-	uint32_t difference_psn;
+	uint64_t difference_number; /* of the recorded packet there; 0: none */
+	uint32_t difference_psn;    /* of the stack's packet, if it sent one there */
 	char field[REPLAY_LINE];
 	char lines[2 * REPLAY_CONTEXT + 4][REPLAY_LINE];
 	uint32_t line_count;

@@ -334,6 +334,7 @@ static void fill_extensions(struct fuzz *fuzz, struct vl_packet *packet)
  * size, so that a sanitizer sees the first byte read beyond. */
 static void receive_packet(struct fuzz *fuzz)
 {
+	static const uint8_t network[40]; /* IPv4 header, of which nothing but the bytes counts */
 	static const uint8_t services[QPS] = {VL_SERVICE_RC, VL_SERVICE_RC, VL_SERVICE_UC,
 					      VL_SERVICE_UD, VL_SERVICE_UD};
 	struct input *input = &fuzz->input;
@@ -342,6 +343,7 @@ static void receive_packet(struct fuzz *fuzz)
 	uint8_t *payload;
 	struct vl_packet packet = {
 		.opcode = choice >= 250 ? take8(input) : (uint8_t)(services[qp] | (choice & 0x1f)),
+		.network = network,
 		.encapsulation = VL_ENCAPSULATION_ROCEV2_IPV4,
 		.source_mac = {2, 0, 0, 0, 0, 2},
 		.destination_mac = {2, 0, 0, 0, 0, 1},
