@@ -107,7 +107,7 @@ struct request {
 	uint8_t state; /* enum request_state: posted and not completed */
 	uint8_t qp;
 	bool may_be_silent; /* an unsignalled send: without a completion if it succeeds */
-	uint32_t length;
+	uint64_t length;
 };
 
 struct fuzz {
@@ -436,7 +436,7 @@ static void transmit(struct fuzz *fuzz)
 
 /* ---- Work requests -------------------------------------------------------------------------- */
 
-static uint32_t take_elements(struct fuzz *fuzz, struct ibv_sge sges[3], uint32_t *length)
+static uint32_t take_elements(struct fuzz *fuzz, struct ibv_sge sges[3], uint64_t *length)
 {
 	uint32_t count = take8(&fuzz->input) % 4;
 
@@ -451,7 +451,7 @@ static uint32_t take_elements(struct fuzz *fuzz, struct ibv_sge sges[3], uint32_
 }
 
 static struct request *new_request(struct fuzz *fuzz, enum request_state state, unsigned int qp,
-				   uint32_t length)
+				   uint64_t length)
 {
 	struct request *request = &fuzz->requests[fuzz->request_count++];
 
@@ -496,7 +496,7 @@ static void post_send(struct fuzz *fuzz)
 	struct ibv_sge sges[3];
 	struct ibv_send_wr wr = {.wr_id = fuzz->request_count, .sg_list = sges};
 	const struct ibv_send_wr *bad;
-	uint32_t length;
+	uint64_t length;
 
 	if (fuzz->request_count == REQUESTS)
 		return;
@@ -542,7 +542,7 @@ static void post_receive(struct fuzz *fuzz)
 	struct ibv_sge sges[3];
 	struct ibv_recv_wr wr = {.wr_id = fuzz->request_count, .sg_list = sges};
 	const struct ibv_recv_wr *bad;
-	uint32_t length;
+	uint64_t length;
 
 	if (fuzz->request_count == REQUESTS)
 		return;
