@@ -149,6 +149,19 @@ static bool is_true_ack(const struct holding *holding, uint32_t j)
 		 is_same_answer(&before->packet, &ours->packet));
 }
 
+/* A NAK of the stack alone: of the packet that is missing, and brought by one behind it. */
+static bool is_true_nak(const struct holding *holding, uint32_t j)
+{
+	const struct stack_packet *ours = &holding->answers->items[j];
+	const struct recorded_packet *cause =
+		holding->trial->conversation->requests.items[ours->cause];
+
+	return is_nak(&ours->packet) && ours->packet.syndrome == NAK_SEQUENCE &&
+	       ours->packet.psn == vl_psn_add(ours->last_psn, 1) &&
+	       vl_psn_distance(cause->packet.psn, ours->packet.psn) > 0 &&
+	       ours->packet.msn == ours->msn;
+}
+
 static void count_own(const struct holding *holding, uint32_t j, uint32_t i)
 {
 	if (is_true_ack(holding, j))
@@ -267,7 +280,7 @@ static void hold_rest(const struct holding *holding, uint32_t j)
 		bool is_due = !last || cause->number > last->number ||
 			      vl_psn_distance(ours->packet.psn, last->packet.psn) > 0;
 
-		if (is_negative(&ours->packet) || !is_due ||
+		if ((is_negative(&ours->packet) && !is_true_nak(holding, j)) || !is_due ||
 		    (holding->last->time > cause->time + patience &&
 		     !holding->trial->conversation->is_continued))
 			count_own(holding, j, holding->recorded->count);

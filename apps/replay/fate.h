@@ -82,12 +82,14 @@ enum rewind_cause {
 	REWIND_IMPLIED, /* a later response came where the packet's own was missing; or a timeout,
 			   as not every such response is heeded */
 	REWIND_TIMEOUT,
+	REWIND_LATE, /* it did not: the packet was overtaken on its way to the point of capture */
 };
 
 struct response_outcomes {
 	struct response_outcome *items; /* one per response; NULL: out of memory */
 	uint8_t *causes;                /* enum rewind_cause of each request */
-	uint32_t most_retries;          /* timeouts in a row without a new request between */
+	bool is_behind_loss;   /* requests were lost, or overtaken, before the point of capture */
+	uint32_t most_retries; /* timeouts in a row without a new request between */
 };
 
 struct response_outcomes response_outcomes(const struct conversation *conversation,

@@ -16,6 +16,7 @@ struct span {
 	int64_t end;
 	uint64_t sent; /* time, when it was sent last */
 	bool is_resource;
+	bool is_gap; /* the capture lacks them, at first */
 };
 
 /* A requester that has received the responses up to one. */
@@ -37,7 +38,8 @@ struct walk {
 	uint64_t slowest_answer;
 	struct span *spans; /* in the order of their positions, without gaps */
 	uint32_t span_count;
-	bool *is_idle; /* of each response: a NAK on which the requester did not turn back */
+	bool *is_first; /* of each request: it has no other with its position before */
+	bool *is_idle;  /* of each response: a NAK on which the requester did not turn back */
 	/* By what the requester must have received when it turned back, and by as much as it can
 	 * have received since. */
 	struct receiver receiver, eager;
@@ -202,10 +204,10 @@ static void note_sending(struct walk *walk, const struct recorded_packet *reques
 		walk->span_count ? walk->spans[walk->span_count - 1].end : walk->receiver.unacked;
 	struct span *span = span_of(walk, request->position);
 
-	/* Packets that the capture lacks. */
-	if (request->position > last)
-		walk->spans[walk->span_count++] =
-			(struct span){.end = request->position, .sent = request->time};
+	if (request->position > last) {
+		walk->spans[walk->span_count++] = (struct span){
+			.end = request->position, .sent = request->time, .is_gap = true};
+	}
 	if (span)
 		span->sent = request->time;
 	if (end > last)
@@ -215,17 +217,83 @@ static void note_sending(struct walk *walk, const struct recorded_packet *reques
 				      .is_resource = is_resource(&request->packet)};
 }
 
+/* One packet with a strange PSN shows no loss: more must follow. */
+static bool goes_on(const struct walk *walk, uint32_t request, int64_t end)
+{
+	return request + 1 < walk->requests->count &&
+	       walk->requests->items[request + 1]->position >= end;
+}
+
+struct place {
+	int64_t position;
+	uint32_t index;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *one = a, *two = b;
+
+	if (one->position != two->position)
+		return one->position < two->position ? -1 : 1;
+	return one->index < two->index ? -1 : one->index > two->index;
+}
+
+/* Of each request, whether it is the first of its position. NULL: out of memory. */
+static bool *find_firsts(const struct packet_list *requests)
+{
+	struct place *places = malloc((requests->count + 1) * sizeof(*places));
+	bool *is_first = calloc(requests->count + 1, sizeof(*is_first));
+
+	if (!places || !is_first) {
+		free(places);
+		free(is_first);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < requests->count; i++)
+		places[i] = (struct place){requests->items[i]->position, i};
+	qsort(places, requests->count, sizeof(*places), compare_places);
+	for (uint32_t i = 0; i < requests->count; i++)
+		is_first[places[i].index] = !i || places[i].position != places[i - 1].position;
+	free(places);
+	return is_first;
+}
+
+/*
+ * Requests behind the highest that were never seen before were overtaken, unless the requester goes
+ * on from there with what it had sent: then they were lost, and this is their repetition. Returns
+ * the index of the first request that is not among them.
+ */
+static uint32_t pass_late(struct walk *walk, uint32_t from, int64_t highest)
+{
+	uint32_t end = from;
+	bool is_late = true;
+
+	for (; end < walk->requests->count && walk->requests->items[end]->position < highest;
+	     end++) {
+		const struct span *span = span_of(walk, walk->requests->items[end]->position);
+
+		is_late = is_late && walk->is_first[end] && span && span->is_gap;
+	}
+	for (uint32_t i = from; is_late && i < end; i++)
+		walk->result->causes[i] = REWIND_LATE;
+	return end;
+}
+
 /* Goes through the requests, and finds those that were sent again. */
 static void walk_requests(struct walk *walk, const struct conversation *conversation, int64_t start)
 {
 	int64_t highest = start, next = start;
-	uint32_t in_a_row = 0;
+	uint32_t in_a_row = 0, run = 0; /* run: of requests behind the highest, where it ends */
 
 	for (uint32_t i = 0; i < walk->requests->count; i++) {
 		const struct recorded_packet *request = walk->requests->items[i];
 		int64_t end = request->position + request_psn_count(conversation, &request->packet);
 
 		if (request->position < start)
+			continue;
+		if (i >= run && request->position < highest)
+			run = pass_late(walk, i, highest);
+		if (walk->result->causes[i] == REWIND_LATE)
 			continue;
 		if (request->position < next) {
 			turn_back(walk, i);
@@ -234,7 +302,13 @@ static void walk_requests(struct walk *walk, const struct conversation *conversa
 				walk->result->most_retries = in_a_row;
 		} else if (request->position < highest) {
 			go_on(walk, i);
+			/* It left out what nobody had acknowledged: so the capture did. */
+			if (request->position > next && walk->eager.unacked < request->position &&
+			    goes_on(walk, i, end))
+				walk->result->is_behind_loss = true;
 		}
+		if (request->position > highest && goes_on(walk, i, end))
+			walk->result->is_behind_loss = true;
 		note_sending(walk, request, end);
 		next = end;
 		if (end > highest) {
@@ -263,12 +337,14 @@ struct response_outcomes response_outcomes(const struct conversation *conversati
 		.receiver = {.unacked = requests->start},
 	};
 
-	if (!result.items || !result.causes || !walk.spans || !walk.is_idle)
+	walk.is_first = find_firsts(walk.requests);
+	if (!result.items || !result.causes || !walk.spans || !walk.is_idle || !walk.is_first)
 		response_outcomes_release(&result);
 	else if (conversation->service == VL_SERVICE_RC)
 		walk_requests(&walk, conversation, requests->start);
 	free(walk.spans);
 	free(walk.is_idle);
+	free(walk.is_first);
 	return result;
 }
 

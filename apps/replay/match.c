@@ -61,10 +61,10 @@ static int compare_candidates(const void *a, const void *b)
 
 	if (one->is_told != two->is_told)
 		return one->is_told ? -1 : 1;
-	if (one->votes != two->votes)
-		return one->votes > two->votes ? -1 : 1;
 	if (one->has_same_port != two->has_same_port)
 		return one->has_same_port ? -1 : 1;
+	if (one->votes != two->votes)
+		return one->votes > two->votes ? -1 : 1;
 	if (one->delay != two->delay)
 		return one->delay < two->delay ? -1 : 1;
 	if (one->requests != two->requests)
@@ -190,7 +190,7 @@ static bool vote_all(struct matcher *matcher, uint32_t answers)
 {
 	const struct flow *flow = &matcher->flows->items[answers];
 	uint32_t host_pair = flows_host_pair(matcher->flows, &flow->destination, &flow->source);
-	uint32_t telling = 0, step;
+	uint32_t telling = 0, samples = 0, step;
 	bool fits = true;
 
 	if (host_pair == UINT32_MAX)
@@ -203,11 +203,19 @@ static bool vote_all(struct matcher *matcher, uint32_t answers)
 	for (uint32_t i = 0; i < flow->packets.count && fits; i++) {
 		const struct recorded_packet *answer = flow->packets.items[i];
 
-		if (is_telling(&answer->packet) && telling++ % step == 0)
-			fits = vote(matcher, answers, host_pair, answer);
+		if (!is_telling(&answer->packet) || telling++ % step)
+			continue;
+		fits = vote(matcher, answers, host_pair, answer);
+		samples++;
 	}
-	for (uint32_t i = matcher->first_candidate; i < matcher->candidate_count; i++)
-		matcher->by_flow[matcher->candidates[i].requests] = 0;
+	for (uint32_t i = matcher->first_candidate; i < matcher->candidate_count; i++) {
+		struct candidate *candidate = &matcher->candidates[i];
+
+		matcher->by_flow[candidate->requests] = 0;
+		/* By chance ports are the same too. */
+		candidate->has_same_port =
+			candidate->has_same_port && 2 * candidate->votes > samples;
+	}
 	return fits;
 }
 

@@ -60,7 +60,7 @@ static void print_adopted(FILE *out, const struct trial *trial)
 	if (trial->not_compared || trial->not_fed)
 		fprintf(out,
 			"  left out %u: of a message that began before the capture, or to another "
-			"queue pair\n",
+			"queue pair, or not followed\n",
 			trial->not_compared + trial->not_fed);
 	if (trial->msn_offset)
 		fprintf(out, "  the connection had %u messages before the capture, its MSNs say\n",
@@ -78,6 +78,12 @@ static void print_adopted(FILE *out, const struct trial *trial)
 		fprintf(out,
 			"  %u requests came after others that were sent later, as the NAKs show\n",
 			trial->overtaken);
+	if (trial->lost_track)
+		fprintf(out,
+			"  not followed from #%" PRIu64
+			" on: requests were lost before the point of capture, so what was sent "
+			"again, and when, is not known\n",
+			trial->lost_track);
 	if (trial->timeouts)
 		fprintf(out, "  %u times the recorded requester's timer ran out\n",
 			trial->timeouts);
@@ -133,7 +139,8 @@ static void print_trial(FILE *out, const struct trial *trial)
 
 static bool is_interesting(const struct trial *trial)
 {
-	return trial->different || trial->withheld_count || trial->explained || trial->skipped;
+	return trial->different || trial->withheld_count || trial->explained || trial->skipped ||
+	       trial->lost_track;
 }
 
 void report_text(FILE *out, const struct recording *recording, const struct trial *trials,
@@ -263,6 +270,9 @@ static json_t *trial_json(const struct trial *trial)
 		counts_json(replay_habit_names, trial->habits, REPLAY_HABIT_COUNT), "adopted",
 		adopted_json(trial), "withheld", withheld_json(trial));
 
+	if (trial->lost_track)
+		json_object_set_new(object, "not_followed_from",
+				    json_integer((json_int_t)trial->lost_track));
 	if (trial->skipped)
 		json_object_set_new(object, "not_replayed", json_string(trial->skip_reason));
 	if (trial->has_difference)

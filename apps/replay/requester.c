@@ -36,8 +36,9 @@ struct run {
 	uint64_t source_size, source_used;
 	uint8_t *sink; /* of every READ and ATOMIC */
 	struct ibv_mr *source_mr, *sink_mr;
-	int64_t posted;   /* position up to which work requests are posted */
-	int64_t captured; /* up to which the capture has the requests */
+	int64_t posted;              /* position up to which work requests are posted */
+	int64_t next;                /* position behind the last request that was compared */
+	struct stack_packets passed; /* packets of the stack that the capture lacks, or has late */
 	uint32_t posted_count;
 	uint32_t next_response;
 	uint64_t rnr_end;           /* of the stack's clock; 0: no RNR NAK is being heeded */
@@ -348,9 +349,24 @@ static void check_rnr_wait(struct run *run, const struct recorded_packet *record
 			 NULL);
 }
 
+/* Moves a packet to those that were passed over. */
+static void pass_over(struct run *run, struct stack_packets *sent)
+{
+	struct stack_packets *passed = &run->passed;
+
+	run->trial->extra++;
+	run->trial->freedoms[REPLAY_FREEDOM_not_captured]++;
+	if (passed->count == MOST_NOT_CAPTURED)
+		stack_packets_release(passed);
+	if (stack_packets_move(passed, sent))
+		return;
+	stack_packets_release(sent);
+}
+
 /* The next packet of the stack. Those that the capture lacks, as the recorded requester's next PSNs
- * show, are passed over. False: it sends none. */
-static bool take_packet(struct run *run, const struct recorded_packet *recorded,
+ * show, are passed over: where requests were lost before the point of capture, and there the first
+ * of those that are sent again may be among them. False: it sends none. */
+static bool take_packet(struct run *run, const struct recorded_packet *recorded, bool turns_back,
 			struct stack_packets *sent)
 {
 	uint8_t headers[VL_MAX_HEADER_LENGTH];
@@ -363,10 +379,10 @@ static bool take_packet(struct run *run, const struct recorded_packet *recorded,
 			return false;
 		position = recorded->position +
 			   vl_psn_distance(sent->items[0].packet.psn, recorded->packet.psn);
-		if (position < run->captured || position >= recorded->position)
+		if (!run->outcomes.is_behind_loss || position >= recorded->position ||
+		    (position < run->next && !turns_back))
 			return true;
-		run->trial->extra++;
-		run->trial->freedoms[REPLAY_FREEDOM_not_captured]++;
+		pass_over(run, sent);
 	}
 	return false;
 }
@@ -393,16 +409,20 @@ static void take_turn(struct run *run, const struct recorded_packet *recorded,
 	if (run->rnr_end)
 		check_rnr_wait(run, recorded);
 	keep_time(run, recorded);
-	is_sent = take_packet(run, recorded, &sent);
+	is_sent = take_packet(run, recorded, cause != REWIND_NONE, &sent);
 	if (!is_sent && cause == REWIND_IMPLIED) {
 		run_out_of_patience(run, recorded);
-		is_sent = take_packet(run, recorded, &sent);
+		is_sent = take_packet(run, recorded, cause != REWIND_NONE, &sent);
 	}
 	if (!is_sent && lift_credits(run)) {
 		lifted = true;
-		is_sent = take_packet(run, recorded, &sent);
+		is_sent = take_packet(run, recorded, cause != REWIND_NONE, &sent);
 	}
-	if (is_sent) {
+	if (run->outcomes.is_behind_loss &&
+	    (!is_sent || sent.items[0].packet.psn != recorded->packet.psn)) {
+		run->trial->lost_track = recorded->number;
+		run->trial->not_compared++;
+	} else if (is_sent) {
 		comparison = compare_packets(&recorded->packet, &sent.items[0].packet);
 		if (lifted)
 			comparison.freedoms |= 1u << REPLAY_FREEDOM_flow_control;
@@ -413,9 +433,31 @@ static void take_turn(struct run *run, const struct recorded_packet *recorded,
 	} else {
 		count_missing(run, recorded);
 	}
-	if (end > run->captured)
-		run->captured = end;
+	run->next = end;
 	stack_packets_release(&sent);
+}
+
+/* A packet that the capture has too late: the stack has sent it already. */
+static void compare_late(struct run *run, const struct recorded_packet *recorded)
+{
+	struct trial *trial = run->trial;
+	struct comparison comparison;
+
+	for (uint32_t i = run->passed.count; i-- > 0;) {
+		const struct vl_packet *passed = &run->passed.items[i].packet;
+
+		if (passed->psn != recorded->packet.psn)
+			continue;
+		trial->extra--;
+		trial->freedoms[REPLAY_FREEDOM_not_captured]--;
+		comparison = compare_packets(&recorded->packet, passed);
+		comparison.freedoms |= 1u << REPLAY_FREEDOM_captured_late;
+		trial_count(trial, &comparison);
+		if (comparison.is_different)
+			trial_difference(trial, comparison.field, recorded, passed);
+		return;
+	}
+	count_missing(run, recorded);
 }
 
 /* ---- The end -------------------------------------------------------------------------------- */
@@ -533,7 +575,7 @@ static bool open_run(struct run *run, uint32_t first, char *message, size_t size
 
 	if (!stack_open(&run->stack, &options, message, size))
 		return false;
-	run->posted = run->captured = conversation->requests.items[first]->position;
+	run->posted = run->next = conversation->requests.items[first]->position;
 	run->acknowledged = run->posted - 1;
 	run->has_limited_credits = options.assume_no_credits;
 	run->source_size = payload_room(conversation);
@@ -561,8 +603,12 @@ static bool send_all(struct run *run)
 	for (uint32_t i = 0; i < requests->count && fits; i++) {
 		const struct recorded_packet *request = requests->items[i];
 
-		if (request->position < run->requests_known->start) {
+		if (request->position < run->requests_known->start || trial->lost_track) {
 			trial->not_compared++;
+			continue;
+		}
+		if (run->outcomes.causes[i] == REWIND_LATE) {
+			compare_late(run, request);
 			continue;
 		}
 		fits = feed_responses(run, request->number, i);
@@ -574,6 +620,10 @@ static bool send_all(struct run *run)
 			take_turn(run, request, run->outcomes.causes[i]);
 		/* A NAK counts from when it was received, though it was heeded later. */
 		fits = fits && feed_responses(run, request->number, i + 1);
+	}
+	if (trial->lost_track) {
+		trial->not_fed += run->conversation->responses.count - run->next_response;
+		return fits;
 	}
 	fits = fits && feed_responses(run, UINT64_MAX, UINT32_MAX);
 	if (fits && run->conversation->service == VL_SERVICE_RC)
@@ -601,6 +651,7 @@ bool replay_as_requester(struct trial *trial, const struct request_outcomes *out
 	stack_close(&run.stack);
 	stack_unreserve(run.source, run.source_size);
 	stack_unreserve(run.sink, VL_MAX_MESSAGE);
+	stack_packets_release(&run.passed);
 	response_outcomes_release(&run.outcomes);
 	return fits;
 }

@@ -37,20 +37,40 @@ bool trial_withhold(struct trial *trial, uint64_t number, uint32_t psn, uint64_t
 	return true;
 }
 
+static bool reserve(struct stack_packets *packets, uint32_t count)
+{
+	uint32_t more = packets->room ? packets->room : 64;
+	void *grown;
+
+	if (packets->count + count <= packets->room)
+		return true;
+	while (more < packets->count + count)
+		more *= 2;
+	grown = realloc(packets->items, more * sizeof(*packets->items));
+	if (!grown)
+		return false;
+	packets->items = grown;
+	packets->room = more;
+	return true;
+}
+
+bool stack_packets_move(struct stack_packets *to, struct stack_packets *from)
+{
+	if (!reserve(to, from->count))
+		return false;
+	memcpy(to->items + to->count, from->items, from->count * sizeof(*from->items));
+	to->count += from->count;
+	from->count = 0;
+	return true;
+}
+
 bool stack_packets_add(struct stack_packets *packets, const struct vl_outgoing *outgoing,
 		       uint64_t time)
 {
 	struct stack_packet *packet;
 
-	if (packets->count == packets->room) {
-		uint32_t more = packets->room ? packets->room * 2 : 64;
-		void *grown = realloc(packets->items, more * sizeof(*packets->items));
-
-		if (!grown)
-			return false;
-		packets->items = grown;
-		packets->room = more;
-	}
+	if (!reserve(packets, 1))
+		return false;
 	packet = &packets->items[packets->count];
 	*packet = (struct stack_packet){.time = time,
 					.length = outgoing->frame_length,

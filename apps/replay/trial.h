@@ -30,6 +30,7 @@ enum replay_role {
 			"(9.7.7.2)")                                                               \
 	X(read_cut_short, "a READ that is asked for again need not be answered to its end first")  \
 	X(capture_ended, "the capture ends before the recorded peer's answer")                     \
+	X(captured_late, "the packet was overtaken on its way to the point of capture")            \
 	X(not_captured, "the recorded peer sent it too, as its next PSNs show, but the capture "   \
 			"lacks it")
 
@@ -107,7 +108,8 @@ struct trial {
 	uint32_t equal, tolerated, explained, different;
 	uint32_t unrecorded;   /* of the different: what the stack alone did, or failed to do */
 	uint32_t extra;        /* packets of the stack alone that are tolerated */
-	uint32_t not_compared; /* recorded, but of a message that began before the capture */
+	uint32_t not_compared; /* recorded, but of a message that began before the capture, or
+				  where track was lost */
 	uint32_t freedoms[REPLAY_FREEDOM_COUNT], habits[REPLAY_HABIT_COUNT];
 	uint32_t fed;      /* packets of the other side given to the stack */
 	uint32_t not_fed;  /* of a message that began before the capture */
@@ -119,6 +121,9 @@ struct trial {
 	uint32_t overtaken;  /* packets given to the stack in another order than recorded */
 	uint32_t timeouts;   /* of the requester */
 	uint32_t msn_offset; /* messages before the capture */
+	/* The requester cannot be followed from this packet on, as requests were lost before the
+	 * point of capture; 0: it can. */
+	uint64_t lost_track;
 
 	/* The first difference, with what came before it on both sides. */
 	bool has_difference;
@@ -145,6 +150,8 @@ void trials_free(struct trial *trials, uint32_t count); /* NULL is fine */
 /* Adds a packet that the stack sends. False: out of memory. */
 bool stack_packets_add(struct stack_packets *packets, const struct vl_outgoing *outgoing,
 		       uint64_t time);
+/* Moves the packets of one list to the end of another. False: out of memory, nothing was moved. */
+bool stack_packets_move(struct stack_packets *to, struct stack_packets *from);
 void stack_packets_release(struct stack_packets *packets);
 
 /* compare.c */

@@ -61,8 +61,8 @@ struct network {
 	uint64_t now, arrivals;
 	struct host hosts[NETWORK_HOSTS];
 	uint32_t host_count;
-	struct side (*sides)[2]; /* of each connection */
-	struct frame *in_flight; /* by arrival */
+	struct side (*sides)[2];        /* of each connection */
+	struct frame *in_flight, *last; /* by arrival */
 };
 
 /* ---- Hosts ---------------------------------------------------------------------------------- */
@@ -406,10 +406,15 @@ static void put(struct network *network, struct frame *frame)
 {
 	struct frame **at = &network->in_flight;
 
+	/* Most come last. */
+	if (*at && network->last->arrival <= frame->arrival)
+		at = &network->last->next;
 	while (*at && (*at)->arrival <= frame->arrival)
 		at = &(*at)->next;
 	frame->next = *at;
 	*at = frame;
+	if (!frame->next)
+		network->last = frame;
 }
 
 static bool transmit(struct network *network, uint32_t number)
