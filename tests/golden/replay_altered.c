@@ -147,8 +147,10 @@ static bool alter_answer(const struct vl_packet *parsed, uint8_t *bth, enum alte
 	switch (alteration) {
 	case ALTER_MSN_UP:
 	case ALTER_MSN_DOWN:
+		if (!(parsed->info->flags & VL_OPCODE_AETH))
+			return false;
 		add24(aeth + 1, alteration == ALTER_MSN_UP ? 1 : -1);
-		return parsed->info->flags & VL_OPCODE_AETH;
+		return true;
 	case ALTER_TO_SEQUENCE_NAK:
 		return set_syndrome(parsed, aeth, false, 0x60);
 	case ALTER_TO_INVALID_REQUEST:
@@ -160,8 +162,10 @@ static bool alter_answer(const struct vl_packet *parsed, uint8_t *bth, enum alte
 	case ALTER_NAK_CODE:
 		return set_syndrome(parsed, aeth, true, parsed->syndrome == 0x60 ? 0x62 : 0x60);
 	case ALTER_ORIGINAL:
+		if (!(parsed->info->flags & VL_OPCODE_ATOMICACKETH))
+			return false;
 		aeth[4 + 7] ^= 1;
-		return parsed->info->flags & VL_OPCODE_ATOMICACKETH;
+		return true;
 	default:
 		return false;
 	}
