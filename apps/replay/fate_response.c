@@ -175,23 +175,31 @@ static void go_on(struct walk *walk, uint32_t request)
 	}
 }
 
-/* A NAK on which the requester did not turn back came so late that the next response settled it. */
+/*
+ * A NAK on which the requester did not turn back came when it was to send that very packet anyway;
+ * or so late that the next response settled it.
+ */
 static void put_off_naks(struct walk *walk)
 {
+	const struct packet_list *requests = walk->requests, *responses = walk->responses;
 	uint32_t next = 0;
 
-	while (walk->receiver.next < walk->responses->count) {
+	while (walk->receiver.next < responses->count) {
 		uint32_t response = walk->receiver.next;
 
 		walk->is_idle[response] = receive(walk, &walk->receiver) == SIGNAL_NAK;
 	}
-	for (uint32_t i = 0; i + 1 < walk->responses->count; i++) {
+	for (uint32_t i = 0; i + 1 < responses->count; i++) {
 		struct response_outcome *outcome = &walk->result->items[i];
 
 		if (!walk->is_idle[i])
 			continue;
-		while (next < walk->requests->count &&
-		       walk->requests->items[next]->number < walk->responses->items[i + 1]->number)
+		while (next < requests->count &&
+		       requests->items[next]->number < responses->items[i]->number)
+			next++;
+		while (next < requests->count &&
+		       requests->items[next]->number < responses->items[i + 1]->number &&
+		       requests->items[next]->position != responses->items[i]->position)
 			next++;
 		if (outcome->not_before < next)
 			outcome->not_before = next;

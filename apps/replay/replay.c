@@ -100,8 +100,10 @@ static int replay_file(const struct vl_command *command, const struct replay_opt
 	}
 	if (!is_quiet)
 		report_text(stdout, recording, trials, count, chosen->verbose);
-	if (files)
-		json_array_append_new(files, report_json(recording, trials, count));
+	if (files && json_array_append_new(files, report_json(recording, trials, count))) {
+		vl_command_error(command, "%s: out of memory", path);
+		status = VL_EXIT_FAILED;
+	}
 	if (report_totals(trials, count).different || recording->damaged)
 		status = VL_EXIT_FAILED;
 	trials_free(trials, count);

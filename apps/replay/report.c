@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LISTED 8 /* withheld packets named in the text; JSON has them all */
@@ -280,6 +281,22 @@ static json_t *trial_json(const struct trial *trial)
 	return object;
 }
 
+/* JSON is UTF-8, which a path need not be: then what is not ASCII becomes a question mark. */
+static json_t *path_json(const char *path)
+{
+	json_t *string = json_string(path);
+	char *ascii = string ? NULL : strdup(path);
+
+	for (char *at = ascii; at && *at; at++) {
+		if (*at & 0x80)
+			*at = '?';
+	}
+	if (ascii)
+		string = json_string(ascii);
+	free(ascii);
+	return string;
+}
+
 void *report_json(const struct recording *recording, const struct trial *trials, uint32_t count)
 {
 	struct replay_totals totals = report_totals(trials, count);
@@ -288,10 +305,10 @@ void *report_json(const struct recording *recording, const struct trial *trials,
 	for (uint32_t i = 0; i < count; i++)
 		json_array_append_new(list, trial_json(&trials[i]));
 	return json_pack(
-		"{s:s, s:I, s:i, s:I, s:I, s:I, s:i, s:o, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, "
+		"{s:o, s:I, s:i, s:I, s:I, s:I, s:i, s:o, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, "
 		"s:o, "
 		"s:o}",
-		"file", recording->path, "packets", (json_int_t)recording->total,
+		"file", path_json(recording->path), "packets", (json_int_t)recording->total,
 		"packets_replayed", (int)recording->packet_count, "packets_of_other_protocols",
 		(json_int_t)recording->not_rdma, "packets_of_kinds_not_replayed",
 		(json_int_t)recording->not_replayed, "packets_with_wrong_icrc",
