@@ -175,9 +175,22 @@ static void go_on(struct walk *walk, uint32_t request)
 	}
 }
 
+/* Number of the response that acknowledges what a NAK asked for. */
+static uint64_t settled_by(const struct walk *walk, uint32_t nak)
+{
+	const struct packet_list *responses = walk->responses;
+
+	for (uint32_t i = nak + 1; i < responses->count; i++) {
+		if (responses->items[i]->position - is_negative(&responses->items[i]->packet) >=
+		    responses->items[nak]->position)
+			return responses->items[i]->number;
+	}
+	return UINT64_MAX;
+}
+
 /*
  * A NAK on which the requester did not turn back came when it was to send that very packet anyway;
- * or so late that the next response settled it.
+ * or, as it must have if it asked to wait, so late that another response settled it.
  */
 static void put_off_naks(struct walk *walk)
 {
@@ -189,17 +202,19 @@ static void put_off_naks(struct walk *walk)
 
 		walk->is_idle[response] = receive(walk, &walk->receiver) == SIGNAL_NAK;
 	}
-	for (uint32_t i = 0; i + 1 < responses->count; i++) {
+	for (uint32_t i = 0; i < responses->count; i++) {
+		const struct recorded_packet *nak = responses->items[i];
 		struct response_outcome *outcome = &walk->result->items[i];
+		uint64_t settled;
 
 		if (!walk->is_idle[i])
 			continue;
-		while (next < requests->count &&
-		       requests->items[next]->number < responses->items[i]->number)
+		settled = settled_by(walk, i);
+		while (next < requests->count && requests->items[next]->number < nak->number)
 			next++;
-		while (next < requests->count &&
-		       requests->items[next]->number < responses->items[i + 1]->number &&
-		       requests->items[next]->position != responses->items[i]->position)
+		while (next < requests->count && requests->items[next]->number < settled &&
+		       (is_rnr_nak(&nak->packet) ||
+			requests->items[next]->position != nak->position))
 			next++;
 		if (outcome->not_before < next)
 			outcome->not_before = next;
