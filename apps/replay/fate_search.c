@@ -3,32 +3,19 @@
 
 #include "apps/replay/fate_search.h"
 
+#include "apps/replay/fate_course.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_COURSES 256u
-#define MOST_NODES   (1u << 22)
+/* A course that costs so much more than the cheapest is given up. */
+#define COST_LIMIT 90u
+#define MOST_NODES (1u << 22)
 /* A request that is overtaken comes before so many more were sent. */
 #define MOST_OVERTAKING 64u
 /* Answers that are looked at for a NAK of the expected packet. */
 #define LOOKED_AT 64u
-
-/* What is unlikely, and how much. */
-enum cost {
-	COST_UNASKED_ACK = 1,
-	COST_LOST_WITH_OTHERS = 1,
-	COST_PUT_OFF_ACK = 2,
-	COST_SILENCE_ON_DUPLICATE = 4,
-	COST_VOLUNTARY_ACK = 3,
-	COST_LOST = 10,
-	COST_UNANSWERED = 12, /* though the responder was heard of later */
-	COST_OVERTAKEN = 13,
-	COST_OWED_ACK_NEVER_SENT = 20,
-	COST_NAK_NOT_CAPTURED = 20,
-	COST_LATE_ACK = 30,
-	COST_LIMIT = 90, /* a course that costs so much more than the cheapest is given up */
-	COST_CONTRADICTION = 100,
-};
 
 /* How one request of a course fared; courses share their pasts. */
 struct node {
@@ -39,27 +26,14 @@ struct node {
 	uint8_t fate;
 };
 
-struct course {
-	int64_t expected;
-	uint32_t next; /* response that is to be explained next */
-	uint32_t held; /* a request that is under way still; FATE_NONE */
-	uint32_t node; /* the last */
-	uint32_t cost;
-	bool nak_sent, rnr_sent, is_refused;
-	bool owes_ack;
-	bool is_losing; /* the last request was lost */
-};
-
 struct copy {
 	int64_t position;
 	uint32_t index;
 };
 
 struct search {
-	const struct conversation *conversation;
-	const struct packet_list *requests, *responses;
+	struct scene scene;
 	struct request_outcomes *result;
-	uint64_t last_from_responder;
 	uint32_t *next_same; /* of each request: the next with the same position, or FATE_NONE */
 	int64_t *progress;   /* of each response: the position expected by then, at least */
 	struct node *nodes;
@@ -84,13 +58,13 @@ static int compare_copies(const void *a, const void *b)
 
 static bool find_copies(struct search *search)
 {
-	uint32_t count = search->requests->count;
+	uint32_t count = search->scene.requests->count;
 	struct copy *copies = malloc((count + 1) * sizeof(*copies));
 
 	if (!copies)
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
-		copies[i] = (struct copy){search->requests->items[i]->position, i};
+		copies[i] = (struct copy){search->scene.requests->items[i]->position, i};
 		search->next_same[i] = FATE_NONE;
 	}
 	qsort(copies, count, sizeof(*copies), compare_copies);
@@ -111,16 +85,18 @@ static void follow_progress(struct search *search)
 	int64_t progress = INT64_MIN, sent = INT64_MIN;
 	uint32_t request = 0;
 
-	for (uint32_t i = 0; i < search->responses->count; i++) {
-		const struct recorded_packet *response = search->responses->items[i];
+	for (uint32_t i = 0; i < search->scene.responses->count; i++) {
+		const struct recorded_packet *response = search->scene.responses->items[i];
 		int64_t shown = response->position + !is_negative(&response->packet);
 
-		for (; request < search->requests->count &&
-		       search->requests->items[request]->number < response->number;
+		for (; request < search->scene.requests->count &&
+		       search->scene.requests->items[request]->number < response->number;
 		     request++) {
-			const struct recorded_packet *sending = search->requests->items[request];
-			int64_t end = sending->position +
-				      request_psn_count(search->conversation, &sending->packet);
+			const struct recorded_packet *sending =
+				search->scene.requests->items[request];
+			int64_t end =
+				sending->position +
+				request_psn_count(search->scene.conversation, &sending->packet);
 
 			if (end > sent)
 				sent = end;
@@ -130,206 +106,6 @@ static void follow_progress(struct search *search)
 			progress = shown;
 		search->progress[i] = progress;
 	}
-}
-
-/* ---- Responses ------------------------------------------------------------------------------ */
-
-/* The next response, if a request may have caused it; NULL. */
-static const struct recorded_packet *next_response(const struct search *search,
-						   const struct course *course,
-						   const struct recorded_packet *request)
-{
-	const struct recorded_packet *response;
-
-	if (course->next >= search->responses->count)
-		return NULL;
-	response = search->responses->items[course->next];
-	return response->number > request->number ? response : NULL;
-}
-
-static bool is_ack_of(const struct recorded_packet *response, int64_t position)
-{
-	return response && response->position == position && is_ack(&response->packet);
-}
-
-static bool is_sequence_nak_of(const struct recorded_packet *response, int64_t position)
-{
-	return response && response->position == position && is_nak(&response->packet) &&
-	       response->packet.syndrome == NAK_SEQUENCE;
-}
-
-static bool is_refusal_of(const struct recorded_packet *response, int64_t position)
-{
-	return response && response->position == position && is_negative(&response->packet) &&
-	       response->packet.syndrome != NAK_SEQUENCE;
-}
-
-static bool is_data_of(const struct recorded_packet *response, int64_t position)
-{
-	return response && response->position == position && !is_acknowledge(&response->packet);
-}
-
-/* The rest of an answer of several packets. */
-static bool is_continuation(const struct search *search, uint32_t response)
-{
-	const struct recorded_packet *this = search->responses->items[response];
-	const struct recorded_packet *before =
-		response ? search->responses->items[response - 1] : NULL;
-
-	return before && !is_acknowledge(&this->packet) && !is_acknowledge(&before->packet) &&
-	       this->position == before->position + 1;
-}
-
-/* Responses that were sent before a packet, and that nothing has explained. */
-static void pass_unexplained(const struct search *search, struct course *course, uint64_t number)
-{
-	for (; course->next < search->responses->count &&
-	       search->responses->items[course->next]->number < number;
-	     course->next++) {
-		const struct recorded_packet *response = search->responses->items[course->next];
-
-		if (response->position < search->result->start - 1 ||
-		    is_continuation(search, course->next))
-			continue;
-		if (!is_ack(&response->packet))
-			course->cost += COST_CONTRADICTION;
-		else if (response->position + 1 == course->expected)
-			course->cost += COST_VOLUNTARY_ACK;
-		else
-			course->cost += COST_LATE_ACK;
-	}
-}
-
-typedef bool response_test(const struct recorded_packet *response, int64_t position);
-
-/* Whether the next response is what a request brought, perhaps behind voluntary ACKs; then the
- * course has come to it. */
-static bool comes_next(const struct search *search, struct course *course,
-		       const struct recorded_packet *request, response_test *test, int64_t position)
-{
-	struct course skipping = *course;
-	const struct recorded_packet *response = next_response(search, &skipping, request);
-
-	while (response && !test(response, position) && is_ack(&response->packet) &&
-	       response->position < skipping.expected) {
-		skipping.cost += response->position + 1 == skipping.expected ? COST_VOLUNTARY_ACK
-									     : COST_LATE_ACK;
-		skipping.next++;
-		response = next_response(search, &skipping, request);
-	}
-	if (!test(response, position))
-		return false;
-	*course = skipping;
-	return true;
-}
-
-/* Takes the packets of an answer that begins with the next response. */
-static void take_answer(const struct search *search, struct course *course, struct node *node,
-			uint32_t count)
-{
-	node->answer = course->next++;
-	while (--count && course->next < search->responses->count &&
-	       is_continuation(search, course->next))
-		course->next++;
-}
-
-/* ---- The responder --------------------------------------------------------------------------- */
-
-/* Nothing is left in the capture that could be the answer, though its sender was heard of later. */
-static bool is_unanswered(const struct search *search, const struct course *course,
-			  const struct recorded_packet *request)
-{
-	return course->next == search->responses->count &&
-	       search->last_from_responder > request->number && !search->conversation->is_continued;
-}
-
-/* A request that was executed already. False: it cannot have come. */
-static bool repeat(const struct search *search, struct course *course,
-		   const struct recorded_packet *request, struct node *node)
-{
-	if (is_resource(&request->packet)) {
-		if (!comes_next(search, course, request, is_data_of, request->position))
-			return false;
-		take_answer(search, course, node,
-			    request_psn_count(search->conversation, &request->packet));
-		return true;
-	}
-	if (course->owes_ack)
-		course->cost += COST_OWED_ACK_NEVER_SENT;
-	course->owes_ack = false;
-	if (is_ack_of(next_response(search, course, request), course->expected - 1))
-		course->next++;
-	else if (is_unanswered(search, course, request))
-		course->cost += COST_UNANSWERED;
-	else
-		course->cost += COST_SILENCE_ON_DUPLICATE;
-	return true;
-}
-
-/* A request behind a gap: one NAK, then silence. */
-static void refuse_gap(const struct search *search, struct course *course,
-		       const struct recorded_packet *request, struct node *node)
-{
-	if (!course->nak_sent &&
-	    comes_next(search, course, request, is_sequence_nak_of, course->expected)) {
-		/* After an RNR NAK too: a habit. */
-		node->answer = course->next++;
-		course->nak_sent = true;
-		return;
-	}
-	if (course->nak_sent || course->rnr_sent)
-		return;
-	course->nak_sent = true;
-	course->cost += course->next == search->responses->count ? COST_NAK_NOT_CAPTURED
-								 : COST_CONTRADICTION;
-}
-
-/* The answer is not where it should be: perhaps it is near. */
-static void miss_answer(const struct search *search, struct course *course,
-			const struct recorded_packet *request, struct node *node)
-{
-	course->cost += COST_CONTRADICTION;
-	for (uint32_t i = course->next;
-	     i < search->responses->count && i - course->next < LOOKED_AT; i++) {
-		if (is_data_of(search->responses->items[i], request->position)) {
-			node->answer = i;
-			return;
-		}
-	}
-}
-
-/* The request that was expected. */
-static void execute(const struct search *search, struct course *course,
-		    const struct recorded_packet *request, struct node *node, bool takes_ack)
-{
-	uint32_t count = request_psn_count(search->conversation, &request->packet);
-	bool is_unheard = course->next == search->responses->count;
-
-	if (is_resource(&request->packet)) {
-		if (comes_next(search, course, request, is_data_of, request->position))
-			take_answer(search, course, node, count);
-		else if (!is_unheard)
-			miss_answer(search, course, request, node);
-		course->owes_ack = false;
-	} else if (takes_ack && comes_next(search, course, request, is_ack_of, request->position)) {
-		course->cost += request->packet.ack_request ? 0 : COST_UNASKED_ACK;
-		node->answer = course->next++;
-		course->owes_ack = false;
-	} else if (request->packet.ack_request && !is_unheard) {
-		course->cost += COST_PUT_OFF_ACK;
-		course->owes_ack = true;
-	}
-	if ((request->packet.ack_request || is_resource(&request->packet)) && is_unheard &&
-	    is_unanswered(search, course, request))
-		course->cost += COST_UNANSWERED;
-	/* An ACK of what was there before could not be sent later. */
-	while (course->next < search->responses->count &&
-	       is_ack_of(search->responses->items[course->next], course->expected - 1)) {
-		course->cost += COST_VOLUNTARY_ACK;
-		course->next++;
-	}
-	course->expected += count;
-	course->nak_sent = course->rnr_sent = false;
 }
 
 /* ---- Courses -------------------------------------------------------------------------------- */
@@ -388,7 +164,7 @@ static void add_course(struct search *search, struct course course, struct node 
 /* First response that shows a later position to be expected. */
 static uint32_t find_passed(const struct search *search, int64_t position)
 {
-	uint32_t low = 0, high = search->responses->count;
+	uint32_t low = 0, high = search->scene.responses->count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
@@ -408,12 +184,12 @@ static bool must_have_come(const struct search *search, const struct course *cou
 	uint32_t passed = find_passed(search, course->expected);
 	uint32_t again = search->next_same[index];
 
-	if (passed == search->responses->count ||
-	    (again != FATE_NONE &&
-	     search->responses->items[passed]->number > search->requests->items[again]->number))
+	if (passed == search->scene.responses->count ||
+	    (again != FATE_NONE && search->scene.responses->items[passed]->number >
+					   search->scene.requests->items[again]->number))
 		return false;
 	for (uint32_t i = course->next; i < passed && i - course->next < LOOKED_AT; i++) {
-		const struct recorded_packet *response = search->responses->items[i];
+		const struct recorded_packet *response = search->scene.responses->items[i];
 
 		if (is_negative(&response->packet) && response->position == course->expected)
 			return false;
@@ -424,24 +200,19 @@ static bool must_have_come(const struct search *search, const struct course *cou
 /* The ways of a request that is at the expected position. */
 static void branch_expected(struct search *search, const struct course *before, uint32_t index)
 {
-	const struct recorded_packet *request = search->requests->items[index];
+	const struct recorded_packet *request = search->scene.requests->items[index];
 	struct node node = {.request = index, .answer = FATE_NONE};
 	struct course course = *before;
 
 	course.is_losing = false;
-	if (comes_next(search, &course, request, is_refusal_of, before->expected)) {
-		node.answer = course.next++;
-		if (is_rnr_nak(&search->responses->items[node.answer]->packet))
-			course.rnr_sent = true;
-		else
-			course.is_refused = true;
+	if (course_refuse(&search->scene, &course, request, &node.answer)) {
 		node.fate = course.is_refused ? REQUEST_REFUSED : REQUEST_NOT_READY;
 		add_course(search, course, node);
 	}
 	course = *before;
 	course.is_losing = false;
 	node = (struct node){.request = index, .answer = FATE_NONE};
-	execute(search, &course, request, &node, true);
+	course_execute(&search->scene, &course, request, &node.answer, true);
 	add_course(search, course, node);
 	/* An ACK that was not asked for may be due to something else. */
 	if (node.answer == FATE_NONE || is_resource(&request->packet) ||
@@ -450,13 +221,13 @@ static void branch_expected(struct search *search, const struct course *before, 
 	course = *before;
 	course.is_losing = false;
 	node.answer = FATE_NONE;
-	execute(search, &course, request, &node, false);
+	course_execute(&search->scene, &course, request, &node.answer, false);
 	add_course(search, course, node);
 }
 
 static void branch_arrival(struct search *search, const struct course *before, uint32_t index)
 {
-	const struct recorded_packet *request = search->requests->items[index];
+	const struct recorded_packet *request = search->scene.requests->items[index];
 	struct node node = {.request = index, .answer = FATE_NONE};
 	struct course course = *before;
 
@@ -466,10 +237,10 @@ static void branch_arrival(struct search *search, const struct course *before, u
 		return;
 	}
 	if (!before->is_refused && request->position < before->expected &&
-	    !repeat(search, &course, request, &node))
+	    !course_repeat(&search->scene, &course, request, &node.answer))
 		return;
 	if (!before->is_refused && request->position > before->expected)
-		refuse_gap(search, &course, request, &node);
+		course_refuse_gap(&search->scene, &course, request, &node.answer);
 	add_course(search, course, node);
 }
 
@@ -479,10 +250,11 @@ static void branch_loss(struct search *search, const struct course *before, uint
 	struct course course = *before;
 
 	/* Losses come together. */
-	course.cost += before->is_losing && search->requests->items[index]->position >
-						    search->requests->items[index - 1]->position
-			       ? COST_LOST_WITH_OTHERS
-			       : COST_LOST;
+	course.cost +=
+		before->is_losing && search->scene.requests->items[index]->position >
+					     search->scene.requests->items[index - 1]->position
+			? COST_LOST_WITH_OTHERS
+			: COST_LOST;
 	course.is_losing = true;
 	add_course(search, course, node);
 }
@@ -491,20 +263,12 @@ static void branch_loss(struct search *search, const struct course *before, uint
  * else is to be explained first. */
 static void branch_hold(struct search *search, const struct course *before, uint32_t index)
 {
-	const struct recorded_packet *request = search->requests->items[index];
+	const struct recorded_packet *request = search->scene.requests->items[index];
 	struct node node = {.request = index, .answer = FATE_NONE, .fate = REQUEST_LOST};
 	struct course course = *before;
 
-	if (before->held != FATE_NONE || before->is_refused ||
-	    !next_response(search, before, request))
+	if (!course_may_hold(&search->scene, before, request))
 		return;
-	if (is_resource(&request->packet)
-		    ? request->position > before->expected
-		    : request->position != before->expected ||
-			      !comes_next(search, &course, request, is_sequence_nak_of,
-					  before->expected))
-		return;
-	course = *before;
 	course.held = index;
 	course.cost += COST_OVERTAKEN;
 	add_course(search, course, node);
@@ -513,8 +277,9 @@ static void branch_hold(struct search *search, const struct course *before, uint
 static void branch(struct search *search, const struct course *before, uint32_t index)
 {
 	branch_arrival(search, before, index);
-	if (before->is_refused || (search->requests->items[index]->position == before->expected &&
-				   must_have_come(search, before, index)))
+	if (before->is_refused ||
+	    (search->scene.requests->items[index]->position == before->expected &&
+	     must_have_come(search, before, index)))
 		return;
 	branch_loss(search, before, index);
 	branch_hold(search, before, index);
@@ -533,14 +298,15 @@ static void branch_releases(struct search *search, uint32_t index)
 		if (course.held == FATE_NONE || course.held == index)
 			continue;
 		node.request = course.held;
-		held = search->requests->items[course.held];
+		held = search->scene.requests->items[course.held];
 		if (index - course.held > MOST_OVERTAKING)
 			search->found[i].held = FATE_NONE;
 		course.held = FATE_NONE;
 		course.is_losing = false;
 		if (held->position == course.expected)
-			execute(search, &course, held, &node, true);
-		else if (held->position > course.expected || !repeat(search, &course, held, &node))
+			course_execute(&search->scene, &course, held, &node.answer, true);
+		else if (held->position > course.expected ||
+			 !course_repeat(&search->scene, &course, held, &node.answer))
 			continue;
 		add_course(search, course, node);
 	}
@@ -597,19 +363,20 @@ static void choose(struct search *search, bool is_end)
 
 static void walk(struct search *search)
 {
-	const struct packet_list *requests = search->requests;
+	const struct packet_list *requests = search->scene.requests;
 
 	search->courses[0] = (struct course){
-		.expected = search->result->start, .held = FATE_NONE, .node = FATE_NONE};
+		.expected = search->scene.start, .held = FATE_NONE, .node = FATE_NONE};
 	search->course_count = 1;
 	for (uint32_t i = 0; i < requests->count; i++) {
-		if (requests->items[i]->position < search->result->start) {
+		if (requests->items[i]->position < search->scene.start) {
 			search->result->items[i].fate = REQUEST_SKIPPED;
 			continue;
 		}
 		search->found_count = 0;
 		for (uint32_t j = 0; j < search->course_count; j++) {
-			pass_unexplained(search, &search->courses[j], requests->items[i]->number);
+			course_pass_unexplained(&search->scene, &search->courses[j],
+						requests->items[i]->number);
 			branch(search, &search->courses[j], i);
 		}
 		branch_releases(search, i);
@@ -619,7 +386,7 @@ static void walk(struct search *search)
 	}
 	/* What was recorded after the last request is to be explained too. */
 	for (uint32_t j = 0; j < search->course_count; j++) {
-		pass_unexplained(search, &search->courses[j], UINT64_MAX);
+		course_pass_unexplained(&search->scene, &search->courses[j], UINT64_MAX);
 		search->found[j] = search->courses[j];
 	}
 	search->found_count = search->course_count;
@@ -633,11 +400,12 @@ bool search_fates(const struct conversation *conversation, uint64_t last_from_re
 
 	if (!search)
 		return false;
-	search->conversation = conversation;
-	search->requests = &conversation->requests;
-	search->responses = &conversation->responses;
+	search->scene = (struct scene){.conversation = conversation,
+				       .requests = &conversation->requests,
+				       .responses = &conversation->responses,
+				       .start = result->start,
+				       .last_from_responder = last_from_responder};
 	search->result = result;
-	search->last_from_responder = last_from_responder;
 	search->next_same = malloc((conversation->requests.count + 1) * sizeof(uint32_t));
 	search->progress = malloc((conversation->responses.count + 1) * sizeof(int64_t));
 	search->found_room = MOST_COURSES;

@@ -8,6 +8,7 @@
  */
 
 #include "apps/replay/fate.h"
+#include "apps/replay/rebuild.h"
 #include "apps/replay/stack.h"
 
 #include "transport/credit.h"
@@ -31,11 +32,9 @@ struct run {
 	const struct request_outcomes *requests_known;
 	struct response_outcomes outcomes;
 	struct stack stack;
-	uint64_t ahead;  /* ns: of the stack's clock, before the recorded time */
-	uint8_t *source; /* payloads of all messages, one after the other */
-	uint64_t source_size, source_used;
-	uint8_t *sink; /* of every READ and ATOMIC */
-	struct ibv_mr *source_mr, *sink_mr;
+	uint64_t ahead; /* ns: of the stack's clock, before the recorded time */
+	struct rebuilding rebuilding;
+	uint8_t *sink;               /* of every READ and ATOMIC */
 	int64_t posted;              /* position up to which work requests are posted */
 	int64_t next;                /* position behind the last request that was compared */
 	struct stack_packets passed; /* packets of the stack that the capture lacks, or has late */
@@ -47,137 +46,6 @@ struct run {
 	int64_t acknowledged;       /* position up to which responses were fed */
 };
 
-static bool is_write(uint32_t flags)
-{
-	return flags & (VL_OPCODE_WRITE | VL_OPCODE_IS_ATOMIC_WRITE);
-}
-
-/* ---- Rebuilding ----------------------------------------------------------------------------- */
-
-/* One message of the capture: its packets from first on. */
-struct message {
-	struct ibv_send_wr wr;
-	struct ibv_sge sge;
-	const struct vl_packet *first;
-	uint32_t length;
-	uint32_t psn_count;
-	bool is_flush;
-};
-
-static enum ibv_wr_opcode opcode_of(const struct vl_packet *first, const struct vl_packet *last)
-{
-	uint32_t flags = first->info->flags;
-
-	switch (vl_opcode_operation(first->opcode)) {
-	case VL_OP_COMPARE_SWAP:
-		return IBV_WR_ATOMIC_CMP_AND_SWP;
-	case VL_OP_FETCH_ADD:
-		return IBV_WR_ATOMIC_FETCH_AND_ADD;
-	case VL_OP_READ_REQUEST:
-		return IBV_WR_RDMA_READ;
-	case VL_OP_FLUSH:
-		return VL_WR_FLUSH;
-	case VL_OP_ATOMIC_WRITE:
-		return IBV_WR_ATOMIC_WRITE;
-	default:
-		break;
-	}
-	if (last->info->flags & VL_OPCODE_IMMDT)
-		return flags & VL_OPCODE_SEND ? IBV_WR_SEND_WITH_IMM : IBV_WR_RDMA_WRITE_WITH_IMM;
-	if (last->info->flags & VL_OPCODE_IETH)
-		return IBV_WR_SEND_WITH_INV;
-	return flags & VL_OPCODE_SEND ? IBV_WR_SEND : IBV_WR_RDMA_WRITE;
-}
-
-/*
- * Puts the payload together from the packets with the message's PSNs, in whatever order and number
- * the capture has them. Of a message whose end is not in the capture, as much as there is and one
- * packet more, so that what there is comes out as first and middle packets.
- */
-static bool gather(struct run *run, uint32_t index, struct message *message)
-{
-	const struct packet_list *requests = &run->conversation->requests;
-	const struct vl_packet *first = message->first, *last = first;
-	uint32_t mtu = run->conversation->path_mtu;
-	int64_t next = requests->items[index]->position;
-	uint8_t *to = run->source + run->source_used;
-	bool ended = first->info->flags & VL_OPCODE_LAST;
-
-	memcpy(to, first->payload, first->payload_length);
-	message->length = first->payload_length;
-	for (uint32_t i = index + 1; i < requests->count && !ended; i++) {
-		const struct vl_packet *packet = &requests->items[i]->packet;
-
-		if (requests->items[i]->position != next + 1)
-			continue;
-		if (message->length + packet->payload_length + mtu >
-		    run->source_size - run->source_used)
-			return false;
-		memcpy(to + message->length, packet->payload, packet->payload_length);
-		message->length += packet->payload_length;
-		next++;
-		last = packet;
-		ended = packet->info->flags & VL_OPCODE_LAST;
-	}
-	if (first->info->flags & VL_OPCODE_WRITE)
-		message->length = first->dma_length;
-	else if (!ended)
-		message->length += mtu;
-	if (message->length > run->source_size - run->source_used)
-		return false;
-	message->wr.opcode = opcode_of(first, last);
-	if (last->info->flags & VL_OPCODE_IMMDT)
-		message->wr.imm_data = last->immediate;
-	if (last->info->flags & VL_OPCODE_IETH)
-		message->wr.invalidate_rkey = last->invalidate_rkey;
-	if (last->solicited)
-		message->wr.send_flags |= IBV_SEND_SOLICITED;
-	message->psn_count = (uint32_t)(((uint64_t)message->length + mtu - 1) / mtu);
-	if (!message->psn_count)
-		message->psn_count = 1;
-	message->sge = (struct ibv_sge){run->source_used, message->length, run->source_mr->lkey};
-	run->source_used += message->length;
-	return true;
-}
-
-static bool rebuild(struct run *run, uint32_t index, struct message *message)
-{
-	const struct vl_packet *first = &run->conversation->requests.items[index]->packet;
-	uint32_t flags = first->info->flags;
-
-	*message = (struct message){.first = first, .psn_count = 1};
-	message->wr.send_flags = IBV_SEND_SIGNALED;
-	message->wr.opcode = opcode_of(first, first);
-	if (flags & (VL_OPCODE_SEND | VL_OPCODE_WRITE | VL_OPCODE_IS_ATOMIC_WRITE)) {
-		if (!gather(run, index, message))
-			return false;
-	} else if (flags & VL_OPCODE_ATOMIC) {
-		message->sge = (struct ibv_sge){0, 8, run->sink_mr->lkey};
-		message->length = 8;
-	} else if (flags & VL_OPCODE_READ) {
-		message->length = first->dma_length;
-		message->psn_count = request_psn_count(run->conversation, first);
-		message->sge = (struct ibv_sge){0, message->length, run->sink_mr->lkey};
-	} else {
-		message->is_flush = true;
-		message->length = first->dma_length;
-	}
-	if (flags & VL_OPCODE_ATOMIC) {
-		bool swap = vl_opcode_operation(first->opcode) == VL_OP_COMPARE_SWAP;
-
-		message->wr.wr.atomic.remote_addr = first->remote_address;
-		message->wr.wr.atomic.rkey = first->rkey;
-		message->wr.wr.atomic.compare_add = swap ? first->compare : first->swap_or_add;
-		message->wr.wr.atomic.swap = first->swap_or_add;
-	} else if (is_write(flags) || (flags & VL_OPCODE_READ)) {
-		message->wr.wr.rdma.remote_addr = first->remote_address;
-		message->wr.wr.rdma.rkey = first->rkey;
-	}
-	message->wr.sg_list = &message->sge;
-	message->wr.num_sge = message->length ? 1 : 0;
-	return true;
-}
-
 /* Posts the work request whose first packet is the request at index. False: no memory for it. */
 static bool post(struct run *run, uint32_t index)
 {
@@ -186,7 +54,7 @@ static bool post(struct run *run, uint32_t index)
 	struct message message;
 	int error;
 
-	if (!rebuild(run, index, &message))
+	if (!rebuild_message(&run->rebuilding, index, &message))
 		return false;
 	if (message.is_flush)
 		error = vl_post_flush(run->stack.qp, index, IBV_SEND_SIGNALED, packet->rkey,
@@ -506,20 +374,6 @@ static void check_end(struct run *run)
 
 /* ---- The run -------------------------------------------------------------------------------- */
 
-static uint64_t payload_room(const struct conversation *conversation)
-{
-	uint64_t size = 0;
-
-	for (uint32_t i = 0; i < conversation->requests.count; i++) {
-		const struct vl_packet *packet = &conversation->requests.items[i]->packet;
-
-		size += 2 * (uint64_t)conversation->path_mtu;
-		if (is_write(packet->info->flags) && (packet->info->flags & VL_OPCODE_RETH))
-			size += packet->dma_length;
-	}
-	return size;
-}
-
 /* The recorded requester's: packets of a message between two that ask for an ACK. */
 static uint32_t ack_request_interval(const struct conversation *conversation)
 {
@@ -571,6 +425,8 @@ static bool open_run(struct run *run, uint32_t first, char *message, size_t size
 		.access = STACK_ALL_ACCESS,
 		.assume_no_credits = grants_credits(conversation),
 	};
+	struct rebuilding *rebuilding = &run->rebuilding;
+	struct ibv_mr *source_mr = NULL, *sink_mr = NULL;
 	int error;
 
 	if (!stack_open(&run->stack, &options, message, size))
@@ -578,17 +434,22 @@ static bool open_run(struct run *run, uint32_t first, char *message, size_t size
 	run->posted = run->next = conversation->requests.items[first]->position;
 	run->acknowledged = run->posted - 1;
 	run->has_limited_credits = options.assume_no_credits;
-	run->source_size = payload_room(conversation);
-	run->source = run->source_size <= STACK_MAX_REGION ? stack_reserve(run->source_size) : NULL;
+	*rebuilding = (struct rebuilding){.conversation = conversation,
+					  .source_size = rebuilding_room(conversation)};
+	if (rebuilding->source_size <= STACK_MAX_REGION)
+		rebuilding->source = stack_reserve(rebuilding->source_size);
 	run->sink = stack_reserve(VL_MAX_MESSAGE);
-	if (run->source && run->sink) {
-		run->source_mr =
-			vl_reg_mr(run->stack.pd, run->source, run->source_size, 0, 0, &error);
-		run->sink_mr = vl_reg_mr(run->stack.pd, run->sink, VL_MAX_MESSAGE, 0,
-					 IBV_ACCESS_LOCAL_WRITE, &error);
+	if (rebuilding->source && run->sink) {
+		source_mr = vl_reg_mr(run->stack.pd, rebuilding->source, rebuilding->source_size, 0,
+				      0, &error);
+		sink_mr = vl_reg_mr(run->stack.pd, run->sink, VL_MAX_MESSAGE, 0,
+				    IBV_ACCESS_LOCAL_WRITE, &error);
 	}
-	if (run->source_mr && run->sink_mr)
+	if (source_mr && sink_mr) {
+		rebuilding->source_key = source_mr->lkey;
+		rebuilding->sink_key = sink_mr->lkey;
 		return true;
+	}
 	snprintf(message, size, "no memory for the payloads");
 	return false;
 }
@@ -649,7 +510,7 @@ bool replay_as_requester(struct trial *trial, const struct request_outcomes *out
 	else
 		trial->skipped = true;
 	stack_close(&run.stack);
-	stack_unreserve(run.source, run.source_size);
+	stack_unreserve(run.rebuilding.source, run.rebuilding.source_size);
 	stack_unreserve(run.sink, VL_MAX_MESSAGE);
 	stack_packets_release(&run.passed);
 	response_outcomes_release(&run.outcomes);
