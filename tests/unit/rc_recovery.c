@@ -241,6 +241,39 @@ static void a_receiver_not_ready_is_waited_for(void)
 	pair_close(pair);
 }
 
+/* The first was refused, and came through as a copy that was under way; then the second is refused,
+ * before the wait for the first is over. */
+static void each_refusal_has_its_own_wait(void)
+{
+	struct pair *pair =
+		pair_open(&(struct pair_options){.min_rnr_timer = 14, .unlimited_credits = true});
+	struct vl_packet response;
+	uint64_t refused;
+
+	pair_post_recv(pair, 1, TARGET, 64);
+	pair_post(pair, 0, IBV_WR_SEND, 0, 64, 0, IBV_SEND_SIGNALED);
+	pair_run(pair, 10000);
+	CU_ASSERT_EQUAL(pair_poll_send(pair, 0).status, IBV_WC_SUCCESS);
+	pair_post(pair, 0, IBV_WR_SEND, 0, 64, 0, IBV_SEND_SIGNALED);
+	pair_post(pair, 0, IBV_WR_SEND, 64, 64, 0, IBV_SEND_SIGNALED);
+	pair_run(pair, 600000);
+	response = pair_find(pair, 1, VL_OP_ACKNOWLEDGE, 1)->packet;
+	CU_ASSERT_EQUAL(response.syndrome, 0x20 | 14);
+	response.syndrome = 0x1f;
+	response.msn = 2;
+	vl_receive(pair->device[0], &response, pair->now);
+	CU_ASSERT_EQUAL(pair_poll_send(pair, 0).status, IBV_WC_SUCCESS);
+	response.syndrome = 0x20 | 14;
+	response.psn++;
+	refused = pair->now;
+	vl_receive(pair->device[0], &response, pair->now);
+	pair_run(pair, 1500000);
+	CU_ASSERT_TRUE_FATAL(pair_count(pair, 0, -1) > 3);
+	CU_ASSERT_EQUAL(pair_find(pair, 0, -1, 3)->packet.psn, response.psn);
+	CU_ASSERT_TRUE(pair_find(pair, 0, -1, 3)->time >= refused + 1280000);
+	pair_close(pair);
+}
+
 static void rnr_retries_come_to_an_end(void)
 {
 	struct pair *pair = pair_open(&(struct pair_options){.rnr_retry = 3});
@@ -335,6 +368,7 @@ static const struct test tests[] = {
 	{"retries_come_to_an_end", retries_come_to_an_end},
 	{"progress_reloads_the_retries", progress_reloads_the_retries},
 	{"a_receiver_not_ready_is_waited_for", a_receiver_not_ready_is_waited_for},
+	{"each_refusal_has_its_own_wait", each_refusal_has_its_own_wait},
 	{"rnr_retries_come_to_an_end", rnr_retries_come_to_an_end},
 	{"rnr_retry_seven_never_ends", rnr_retry_seven_never_ends},
 	{"nothing_after_a_refused_send_is_a_gap", nothing_after_a_refused_send_is_a_gap},

@@ -278,6 +278,7 @@ struct vl_requester {
 	uint32_t unacked_psn;      /* oldest not acknowledged */
 	uint32_t ack_request_psn;  /* just after the newest packet that asked for an answer */
 	uint32_t limit_ssn;        /* LSN: credits granted (IBTA 9.7.7.2) */
+	uint32_t wait_psn;         /* RNR back-off: of the refused packet */
 	uint64_t wait_until;       /* ns; RNR back-off */
 	uint64_t wake_time;        /* ns; with VL_SEND_LATER */
 	uint64_t ack_deadline;     /* ns; 0: none running */

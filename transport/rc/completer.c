@@ -192,7 +192,7 @@ static void receive_rnr_nak(struct vl_qp *qp, const struct vl_packet *packet, ui
 
 	VL_COUNT(qp, rnr_nak_rx);
 	if (!is_outstanding(requester, packet->psn) ||
-	    (requester->is_waiting_rnr && packet->psn == requester->unacked_psn)) {
+	    (requester->is_waiting_rnr && packet->psn == requester->wait_psn)) {
 		qp->device->drops[VL_DROP_stale_response]++;
 		return;
 	}
@@ -208,6 +208,7 @@ static void receive_rnr_nak(struct vl_qp *qp, const struct vl_packet *packet, ui
 	if (qp->rnr_retry != 7)
 		requester->rnr_retries_left--;
 	requester->is_waiting_rnr = true;
+	requester->wait_psn = packet->psn;
 	requester->wait_until = now + vl_rnr_timer_ns(VL_SYNDROME_VALUE(packet->syndrome));
 	vl_rc_rewind(qp, packet->psn);
 }
