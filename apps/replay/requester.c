@@ -392,9 +392,15 @@ static uint32_t ack_request_interval(const struct conversation *conversation)
 	return longest;
 }
 
-/* Whether the recorded responder limits its peer. */
-static bool grants_credits(const struct conversation *conversation)
+/* Whether credits matter: the recorded responder limits its peer, or the requester asks after the
+ * first packet of a message how many it has. */
+static bool heeds_credits(const struct conversation *conversation, uint32_t first)
 {
+	const struct vl_packet *beginning = &conversation->requests.items[first]->packet;
+
+	if (beginning->ack_request && (beginning->info->flags & VL_OPCODE_SEND) &&
+	    !(beginning->info->flags & VL_OPCODE_LAST))
+		return true;
 	for (uint32_t i = 0; i < conversation->responses.count; i++) {
 		const struct vl_packet *packet = &conversation->responses.items[i]->packet;
 
@@ -423,7 +429,7 @@ static bool open_run(struct run *run, uint32_t first, char *message, size_t size
 		.timeout = ACK_TIMEOUT,
 		.ack_request_interval = ack_request_interval(conversation),
 		.access = STACK_ALL_ACCESS,
-		.assume_no_credits = grants_credits(conversation),
+		.assume_no_credits = heeds_credits(conversation, first),
 	};
 	struct rebuilding *rebuilding = &run->rebuilding;
 	struct ibv_mr *source_mr = NULL, *sink_mr = NULL;
