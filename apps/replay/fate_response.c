@@ -9,6 +9,8 @@
 
 #include "apps/replay/fate.h"
 
+#include "transport/credit.h"
+
 #include <stdlib.h>
 
 /* PSNs that one request took when it was first sent. */
@@ -190,7 +192,7 @@ static uint64_t settled_by(const struct walk *walk, uint32_t nak)
 
 /*
  * A NAK on which the requester did not turn back came when it was to send that very packet anyway;
- * or, as it must have if it asked to wait, so late that another response settled it.
+ * or, as it must have if it asked to wait, so late that another response settled it, or never.
  */
 static void put_off_naks(struct walk *walk)
 {
@@ -218,6 +220,12 @@ static void put_off_naks(struct walk *walk)
 			next++;
 		if (outcome->not_before < next)
 			outcome->not_before = next;
+		if (is_rnr_nak(&nak->packet) && next < requests->count &&
+		    requests->items[next]->time <
+			    nak->time + vl_rnr_timer_ns(nak->packet.syndrome & 0x1f)) {
+			outcome->lost = true;
+			outcome->evidence = requests->items[next]->number;
+		}
 	}
 }
 
