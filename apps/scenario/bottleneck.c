@@ -130,12 +130,14 @@ static bool crosses(const struct map *map, const struct vl_scenario_pair *pair)
 	return false;
 }
 
-/* Among switches, or, without a loaded one, among endpoints. */
-static bool choose(const struct map *map, struct vl_scenario *scenario, bool among_switches)
+/* The line that is asked for most, beyond a load of most, among switches or among endpoints.
+ * Returns its load, or most if there is none. */
+static double choose(const struct map *map, struct vl_scenario *scenario, bool among_switches,
+		     double most)
 {
 	const struct vl_scenario_node *node;
-	double most = 0, load;
 	unsigned int at;
+	double load;
 
 	for (unsigned int i = 0; i < scenario->node_count; i++) {
 		node = &scenario->nodes[i];
@@ -152,7 +154,7 @@ static bool choose(const struct map *map, struct vl_scenario *scenario, bool amo
 			scenario->bottleneck.port = port;
 		}
 	}
-	return most > 0;
+	return most;
 }
 
 bool vl_scenario_find_bottleneck(struct vl_arena *arena, struct vl_scenario *scenario)
@@ -174,8 +176,10 @@ bool vl_scenario_find_bottleneck(struct vl_arena *arena, struct vl_scenario *sce
 				scenario->pairs[i].crosses_bottleneck =
 					crosses(&map, &scenario->pairs[i]);
 		}
-		if (pass == 0 && !choose(&map, scenario, true))
-			choose(&map, scenario, false);
+		/* An endpoint's own line only if no switch's is as loaded, rounding aside: senders
+		 * fill theirs. */
+		if (pass == 0)
+			choose(&map, scenario, false, choose(&map, scenario, true, 0) * 1.001);
 	}
 	return true;
 }

@@ -451,10 +451,38 @@ static void test_files(void)
 	CU_ASSERT_STRING_EQUAL(error, "/dev/zero: larger than 1048576 bytes; is this a scenario?");
 }
 
+/* A server whose own line is narrower than the network behind it. */
+static void test_bottleneck_at_an_endpoint(void)
+{
+	static const char text[] = "name: test\n"
+				   "endpoints: [{name: client, count: 3}, {name: server}]\n"
+				   "switches: [{name: switch}]\n"
+				   "links:\n"
+				   "  - {from: client, to: switch, rate: 100Gb/s}\n"
+				   "  - {from: server, to: switch, rate: 25Gb/s}\n"
+				   "flows: [{from: client, to: server, verb: %s}]\n";
+	struct vl_scenario *scenario;
+	char written[sizeof(text) + 8];
+
+	snprintf(written, sizeof(written), text, "read");
+	scenario = parse(written, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);
+	CU_ASSERT_STRING_EQUAL(scenario->nodes[scenario->bottleneck.node].name, "server");
+	CU_ASSERT_TRUE(scenario->pairs[0].crosses_bottleneck);
+	vl_scenario_free(scenario);
+	/* The other way it is the switch's port to the server. */
+	snprintf(written, sizeof(written), text, "write");
+	scenario = parse(written, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);
+	CU_ASSERT_STRING_EQUAL(scenario->nodes[scenario->bottleneck.node].name, "switch");
+	vl_scenario_free(scenario);
+}
+
 static const struct test tests[] = {
 	{"smallest", test_smallest},
 	{"ready_scenarios", test_ready_scenarios},
 	{"topology", test_topology},
+	{"bottleneck_at_an_endpoint", test_bottleneck_at_an_endpoint},
 	{"values", test_values},
 	{"not_yaml", test_not_yaml},
 	{"keys", test_keys},
