@@ -8,55 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "tests/support/suite.h"
-
-static char directory[] = "/tmp/verbline-inspect-XXXXXX";
-static char output[1 << 18];
-
-/* Runs a shell command with $V (the program) and $P (pcaps/); what it prints goes to output. */
-static int run(const char *command)
-{
-	const char *source = getenv("VERBLINE_SOURCE_ROOT");
-	const char *build = getenv("VERBLINE_BUILD_ROOT");
-	char line[4096];
-	size_t length;
-	FILE *pipe;
-	int status;
-
-	snprintf(line, sizeof(line),
-		 "cd %s && V=\"%s/apps/verbline inspect\" && P=%s/pcaps && { %s ; } 2>&1",
-		 directory, build ? build : "build", source ? source : ".", command);
-	pipe = popen(line, "r");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(pipe);
-	length = fread(output, 1, sizeof(output) - 1, pipe);
-	output[length] = 0;
-	status = pclose(pipe);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static void expect(const char *command, int status, const char *text)
-{
-	int found = run(command);
-
-	CU_ASSERT_EQUAL(found, status);
-	CU_ASSERT_PTR_NOT_NULL(strstr(output, text));
-	if (found != status || !strstr(output, text))
-		printf("%s\nended with %d instead of %d, or lacks \"%s\":\n%s\n", command, found,
-		       status, text, output);
-}
-
-/* One line, no more. */
-static void expect_line(const char *command, int status, const char *text)
-{
-	const char *end;
-
-	expect(command, status, text);
-	end = strchr(output, '\n');
-	CU_ASSERT(end && !end[1]);
-}
+#include "tests/support/command.h"
 
 /* The first packet seen of a message is taken for what it is, and so is the rest. */
 static void test_starts_inside_a_message(void)
@@ -251,19 +204,5 @@ static const struct test tests[] = {
 
 int main(int argc, char **argv)
 {
-	static const char *const made[] = {"empty",    "x.gz",       "cut",     "bad",
-					   "out.json", "lab.pcapng", "lab.json"};
-	int result;
-
-	if (!mkdtemp(directory))
-		return 1;
-	result = RUN_SUITE("inspect_command", tests, argc, argv);
-	for (unsigned int i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
-		char path[128];
-
-		snprintf(path, sizeof(path), "%s/%s", directory, made[i]);
-		unlink(path);
-	}
-	rmdir(directory);
-	return result;
+	return COMMAND_RUN_SUITE("inspect_command", "inspect", tests, argc, argv);
 }

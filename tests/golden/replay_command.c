@@ -7,56 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "dataplane/capture/writer.h"
-#include "tests/support/suite.h"
-
-static char directory[] = "/tmp/verbline-replay-XXXXXX";
-static char output[1 << 16];
-
-/* Runs a shell command with $V (the command) and $P (pcaps/); what it prints goes to output. */
-static int run(const char *command)
-{
-	const char *source = getenv("VERBLINE_SOURCE_ROOT");
-	const char *build = getenv("VERBLINE_BUILD_ROOT");
-	char line[4096];
-	size_t length;
-	FILE *pipe;
-	int status;
-
-	snprintf(line, sizeof(line),
-		 "cd %s && V=\"%s/apps/verbline replay\" && P=%s/pcaps && { %s ; } 2>&1", directory,
-		 build ? build : "build", source ? source : ".", command);
-	pipe = popen(line, "r");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(pipe);
-	length = fread(output, 1, sizeof(output) - 1, pipe);
-	output[length] = 0;
-	status = pclose(pipe);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static void expect(const char *command, int status, const char *text)
-{
-	int found = run(command);
-
-	CU_ASSERT_EQUAL(found, status);
-	CU_ASSERT_PTR_NOT_NULL(strstr(output, text));
-	if (found != status || !strstr(output, text))
-		printf("%s\nended with %d instead of %d, or lacks \"%s\":\n%s\n", command, found,
-		       status, text, output);
-}
-
-/* One line, no more. */
-static void expect_line(const char *command, int status, const char *text)
-{
-	const char *end;
-
-	expect(command, status, text);
-	end = strchr(output, '\n');
-	CU_ASSERT(end && !end[1]);
-}
+#include "tests/support/command.h"
 
 static void test_refusals(void)
 {
@@ -223,11 +176,5 @@ static const struct test tests[] = {
 
 int main(int argc, char **argv)
 {
-	int status;
-
-	if (!mkdtemp(directory))
-		return 1;
-	status = RUN_SUITE("golden-replay_command", tests, argc, argv);
-	snprintf(output, sizeof(output), "rm -rf %s", directory);
-	return system(output) ? 1 : status;
+	return COMMAND_RUN_SUITE("replay_command", "replay", tests, argc, argv);
 }
