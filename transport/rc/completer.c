@@ -258,8 +258,7 @@ static void receive_nak(struct vl_qp *qp, const struct vl_packet *packet, uint64
 	vl_rc_rewind(qp, packet->psn);
 }
 
-/* ---- READ responses and atomic acknowledgements -----------------------------------------------
- */
+/* ---- READ responses and atomic acknowledgements ---- */
 
 static bool answers(const struct vl_send *send, const struct vl_packet *packet)
 {

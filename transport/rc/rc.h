@@ -33,7 +33,7 @@ void vl_rc_refuse(struct vl_qp *qp, uint32_t psn, uint8_t syndrome, enum ibv_eve
 /* The credit code for the next AETH, remembered as advertised. */
 uint8_t vl_rc_advertise_credits(struct vl_qp *qp);
 
-/* ---- resources.c: READ, ATOMIC, FLUSH and ATOMIC WRITE that are answered, and answered again --
+/* ---- resources.c: READ, ATOMIC, FLUSH and ATOMIC WRITE that are answered, and answered again ----
  */
 
 static inline struct vl_responder_resource *vl_rc_resource_at(const struct vl_qp *qp,
