@@ -22,8 +22,9 @@ int run(const char *command)
 	FILE *pipe;
 	int status;
 
-	snprintf(line, sizeof(line), "cd %s && V=\"%s/apps/verbline%s\" && P=%s/pcaps && { %s ; } 2>&1",
-		 directory, build ? build : "build", behind_program, source ? source : ".", command);
+	snprintf(line, sizeof(line),
+		 "cd %s && V=\"%s/apps/verbline%s\" && P=%s/pcaps && { %s ; } 2>&1", directory,
+		 build ? build : "build", behind_program, source ? source : ".", command);
 	pipe = popen(line, "r");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(pipe);
 	length = fread(output, 1, sizeof(output) - 1, pipe);

@@ -15,7 +15,8 @@
 extern char output[COMMAND_OUTPUT];
 extern char directory[]; /* from command_run_suite on */
 
-/* subcommand: NULL, or what $V says behind the program. Runs the suite and removes the directory. */
+/* subcommand: NULL, or what $V says behind the program. Runs the suite and removes the directory.
+ */
 int command_run_suite(const char *suite, const char *subcommand, const struct test *tests,
 		      unsigned int count, int argc, char **argv);
 #define COMMAND_RUN_SUITE(suite, subcommand, tests, argc, argv)                                    \

@@ -94,8 +94,7 @@ static uint32_t write_frame(uint8_t *frame, char from, uint8_t opcode, uint32_t 
 }
 
 /* Returns the packet's number. */
-uint64_t feed(const uint8_t *frame, uint32_t length, uint32_t captured,
-		     enum vl_link_type link)
+uint64_t feed(const uint8_t *frame, uint32_t length, uint32_t captured, enum vl_link_type link)
 {
 	struct vl_capture_packet packet = {
 		.number = analysis->packets + 1,
