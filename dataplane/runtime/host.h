@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/*
+ * A host: a number of ports, served by a number of workers. On each worker there is an endpoint for
+ * each port, so that nothing is shared on the data path: its QPs, keys and neighbours are its
+ * own. All endpoints of a port have the same addresses; to its peers they are one RNIC.
+ *
+ * Who gets a packet follows from its destination QPN: worker w has the QPNs that have w in their
+ * upper bits (vl_host_qpn_worker). QP1 exists on every worker; a management datagram goes to the
+ * worker that made the communication or request ID in it, and one that opens something new to the
+ * worker that a hash of its sender and its ID gives, so that repetitions meet the same state. What
+ * belongs to no QP (ARP, ICMP, PFC) goes to all. The NIC brings frames to the right worker where it
+ * can (flow rules on the QPN, RSS on the UDP source port); else rings between the workers do.
+ *
+ * EAL is to be running with worker_count workers.
+ */
+#ifndef VERBLINE_RUNTIME_HOST_H
+#define VERBLINE_RUNTIME_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/endpoint.h"
+#include "dataplane/ip/ip.h"
+#include "dataplane/port/port.h"
+#include "dataplane/runtime/error.h"
+#include "dataplane/worker.h"
+
+#define VL_HOST_MAX_PORTS 16
+
+struct vl_host;
+
+struct vl_host_port_config {
+	const char *name;       /* as vl_port_open takes it */
+	struct vl_ip_config ip; /* mac zero: the port's own; speaks is the host's to set */
+	uint32_t mtu;           /* of the Ethernet payload, 1280 to 9600; 0: 4200 or what the port
+				   has, if that is less */
+	uint64_t pfc_response_delay; /* ns */
+};
+
+struct vl_host_config {
+	uint32_t worker_count; /* 1 to vl_eal_worker_count() */
+	uint32_t port_count;   /* 1 to VL_HOST_MAX_PORTS */
+	struct vl_host_port_config ports[VL_HOST_MAX_PORTS];
+	/* Limits, congestion control and behaviour of each endpoint's device. Addresses, the path
+	 * MTU, the rate and QPNs are filled in here. */
+	struct vl_device_config device;
+	uint32_t frame_count; /* of each worker's mempool; 0: 8192 */
+	uint32_t ring_size;   /* frames handed over between two workers; 0: 1024 */
+};
+
+struct vl_host_counters {
+	struct vl_worker_counters worker;
+	uint64_t handed_over;       /* frames to other workers */
+	uint64_t hand_over_dropped; /* frames whose ring was full */
+	uint64_t mempool_exhausted;
+};
+
+struct vl_host *vl_host_create(const struct vl_host_config *config, struct vl_error *error);
+/* Stops first. NULL is allowed. */
+void vl_host_destroy(struct vl_host *host);
+/* Megabytes that EAL needs for it. */
+uint32_t vl_host_megabytes(const struct vl_host_config *config);
+
+/* An application, a filter and a tap are set on the endpoints before vl_host_start. */
+struct vl_endpoint *vl_host_endpoint(const struct vl_host *host, uint32_t port, uint32_t worker);
+struct vl_port *vl_host_port(const struct vl_host *host, uint32_t port);
+/* The path MTU that fits the port's MTU (or is set by it). */
+enum ibv_mtu vl_host_path_mtu(const struct vl_host *host, uint32_t port);
+
+int vl_host_start(struct vl_host *host, struct vl_error *error);
+void vl_host_stop(struct vl_host *host);
+/* The time that endpoints and applications are given; any thread. */
+uint64_t vl_host_now(const struct vl_host *host);
+/* vl_worker_call on a worker: whatever belongs to an endpoint is to be read or touched there. */
+int vl_host_call(struct vl_host *host, uint32_t worker,
+		 void (*function)(void *context, uint64_t now), void *context);
+struct vl_host_counters vl_host_counters(const struct vl_host *host, uint32_t worker);
+
+/* QPNs of worker w are w << VL_HOST_QPN_SHIFT and up; so are its communication IDs in their
+ * uppermost VL_HOST_WORKER_BITS. */
+#define VL_HOST_WORKER_BITS 6
+#define VL_HOST_QPN_SHIFT   (24 - VL_HOST_WORKER_BITS)
+static inline uint32_t vl_host_qpn_worker(uint32_t qpn)
+{
+	return qpn >> VL_HOST_QPN_SHIFT;
+}
+
+#endif
