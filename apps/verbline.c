@@ -9,6 +9,7 @@
 
 #include "apps/inspect/inspect.h"
 #include "apps/lab.h"
+#include "apps/manual/manual.h"
 #include "apps/option.h"
 #include "apps/replay/replay.h"
 
@@ -77,6 +78,8 @@ static int run(int argc, char **argv)
 		printf("verbline %s\n", VERBLINE_VERSION);
 		return VL_EXIT_OK;
 	}
+	if (!strcmp(argv[1], "--generate"))
+		return vl_manual_generate(commands, COMMAND_COUNT, argc - 2, argv + 2);
 	for (unsigned int i = 0; i < COMMAND_COUNT; i++) {
 		if (!strcmp(argv[1], commands[i]->name))
 			return commands[i]->run(commands[i], argc - 1, argv + 1);
