@@ -45,9 +45,9 @@ struct vl_endpoint_config {
 	X(rx_bytes, "bytes", "of rx_frames, without FCS")                                          \
 	X(tx_frames, "frames", "sent, MAC control included")                                       \
 	X(tx_bytes, "bytes", "of tx_frames, without FCS")                                          \
-	X(pfc_rx, "frames", "PFC frames received")                                                 \
+	X(pfc_rx, "frames", "PFC and PAUSE frames received")                                       \
 	X(pfc_tx, "frames", "PFC frames sent")                                                     \
-	X(mac_control_ignored, "frames", "MAC control frames that are no PFC")                     \
+	X(mac_control_ignored, "frames", "MAC control frames that pause nothing")                  \
 	X(tx_oversize, "frames", "not sent, as the frame had no room for the packet")
 
 struct vl_endpoint_counters {

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #define HEADER_LENGTH  14u
+#define OPCODE_PAUSE   0x0001u
 #define OPCODE_PFC     0x0101u
 #define PFC_FIELDS_END (HEADER_LENGTH + 4u + 2u * VL_PFC_PRIORITIES)
+#define PAUSE_END      (HEADER_LENGTH + 4u)
 #define DEFAULT_QUANTA UINT16_MAX
 
 static const uint8_t mac_control_address[6] = {0x01, 0x80, 0xc2, 0x00, 0x00, 0x01};
@@ -29,6 +31,11 @@ void vl_pfc_write(uint8_t *frame, const uint8_t source_mac[6], const struct vl_p
 	memcpy(frame, mac_control_address, 6);
 	memcpy(frame + 6, source_mac, 6);
 	put_be16(frame + 12, 0x8808);
+	if (pfc->is_global) {
+		put_be16(frame + HEADER_LENGTH, OPCODE_PAUSE);
+		put_be16(frame + HEADER_LENGTH + 2, pfc->quanta[0]);
+		return;
+	}
 	put_be16(frame + HEADER_LENGTH, OPCODE_PFC);
 	put_be16(frame + HEADER_LENGTH + 2, pfc->enabled);
 	for (unsigned int i = 0; i < VL_PFC_PRIORITIES; i++) {
@@ -39,10 +46,21 @@ void vl_pfc_write(uint8_t *frame, const uint8_t source_mac[6], const struct vl_p
 
 enum vl_mac_control vl_pfc_parse(const uint8_t *frame, uint32_t length, struct vl_pfc *pfc)
 {
+	uint16_t opcode;
+
 	if (!vl_is_mac_control(frame, length))
 		return VL_MAC_CONTROL_NONE;
-	if (length < PFC_FIELDS_END || get_be16(frame + HEADER_LENGTH) != OPCODE_PFC)
+	opcode = length < HEADER_LENGTH + 2 ? 0 : get_be16(frame + HEADER_LENGTH);
+	if (opcode == OPCODE_PAUSE && length >= PAUSE_END) {
+		pfc->is_global = true;
+		pfc->enabled = UINT8_MAX;
+		for (unsigned int i = 0; i < VL_PFC_PRIORITIES; i++)
+			pfc->quanta[i] = get_be16(frame + HEADER_LENGTH + 2);
+		return VL_MAC_CONTROL_PFC;
+	}
+	if (opcode != OPCODE_PFC || length < PFC_FIELDS_END)
 		return VL_MAC_CONTROL_IGNORED;
+	pfc->is_global = false;
 	pfc->enabled = frame[HEADER_LENGTH + 3];
 	for (unsigned int i = 0; i < VL_PFC_PRIORITIES; i++)
 		pfc->quanta[i] = get_be16(frame + HEADER_LENGTH + 4 + 2 * i);
@@ -121,6 +139,7 @@ void vl_pfc_receiver_take(struct vl_pfc_receiver *receiver, const struct vl_pfc 
 {
 	unsigned int slot;
 
+	receiver->global_frames += pfc->is_global;
 	for (unsigned int i = 0; i < VL_PFC_PRIORITIES; i++) {
 		if (pfc->enabled >> i & 1)
 			(pfc->quanta[i] ? receiver->frames : receiver->resumes)[i]++;

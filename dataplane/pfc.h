@@ -2,8 +2,9 @@
 /* Copyright (c) 2026 the verbline authors */
 
 /*
- * Priority flow control, IEEE 802.1Qbb and 802.3 annex 31D: frames, the side that obeys pauses,
- * and the side that asks for them. Functions of the time; no clock.
+ * Priority flow control, IEEE 802.1Qbb and 802.3 annex 31D, and the older PAUSE of annex 31B that
+ * stops all classes at once: frames, the side that obeys pauses, and the side that asks for them.
+ * Functions of the time; no clock.
  */
 #ifndef VERBLINE_DATAPLANE_PFC_H
 #define VERBLINE_DATAPLANE_PFC_H
@@ -17,19 +18,20 @@
 #define VL_PFC_FRAME_LENGTH 60u /* padded, without FCS */
 #define VL_PFC_QUANTUM_BITS 512u
 
-/* What a PFC frame says. */
+/* What a PFC or PAUSE frame says. */
 struct vl_pfc {
-	uint8_t enabled;                    /* bit n: quanta[n] is meant */
+	bool is_global;  /* PAUSE: every class is enabled and has the same quanta */
+	uint8_t enabled; /* bit n: quanta[n] is meant */
 	uint16_t quanta[VL_PFC_PRIORITIES]; /* of 512 bit times; 0: go on sending (XON) */
 };
 
 enum vl_mac_control {
 	VL_MAC_CONTROL_NONE,    /* not a MAC control frame */
-	VL_MAC_CONTROL_PFC,     /* *pfc is filled */
-	VL_MAC_CONTROL_IGNORED, /* another opcode (802.3x PAUSE, ...), or cut short */
+	VL_MAC_CONTROL_PFC,     /* PFC or PAUSE; *pfc is filled */
+	VL_MAC_CONTROL_IGNORED, /* another opcode, or cut short */
 };
 
-/* Writes VL_PFC_FRAME_LENGTH bytes. */
+/* Writes VL_PFC_FRAME_LENGTH bytes. Of a global one only quanta[0] is read. */
 void vl_pfc_write(uint8_t *frame, const uint8_t source_mac[6], const struct vl_pfc *pfc);
 enum vl_mac_control vl_pfc_parse(const uint8_t *frame, uint32_t length, struct vl_pfc *pfc);
 /* Whether the EtherType says MAC control: the cheap test before vl_pfc_parse. */
@@ -57,6 +59,7 @@ struct vl_pfc_receiver {
 	} pending[VL_PFC_PENDING];
 	uint64_t frames[VL_PFC_PRIORITIES];      /* received, with a time */
 	uint64_t resumes[VL_PFC_PRIORITIES];     /* received, with time 0 */
+	uint64_t global_frames;                  /* of both: PAUSE, which counts for every class */
 	uint64_t paused_time[VL_PFC_PRIORITIES]; /* ns, up to the last change */
 	uint64_t paused_since[VL_PFC_PRIORITIES];
 };

@@ -60,9 +60,9 @@ struct vl_switch_config {
 	X(rx_bytes, "bytes", "of rx_frames, without FCS")                                          \
 	X(tx_frames, "frames", "sent, MAC control included")                                       \
 	X(tx_bytes, "bytes", "of tx_frames, without FCS")                                          \
-	X(pfc_rx, "frames", "PFC frames received")                                                 \
+	X(pfc_rx, "frames", "PFC and PAUSE frames received")                                       \
 	X(pfc_tx, "frames", "PFC frames sent")                                                     \
-	X(mac_control_ignored, "frames", "MAC control frames that are no PFC")                     \
+	X(mac_control_ignored, "frames", "MAC control frames that pause nothing")                  \
 	X(drop_no_route, "frames", "received for a MAC that no other port leads to")               \
 	X(drop_malformed, "frames", "received shorter than an Ethernet header")                    \
 	X(drop_no_frame, "events", "PFC frames not sent as no frame was free")

@@ -49,10 +49,48 @@ static void test_other_frames(void)
 		CU_ASSERT_EQUAL(vl_pfc_parse(frame, length, &parsed), VL_MAC_CONTROL_IGNORED);
 	for (uint32_t length = 0; length < 14; length++)
 		CU_ASSERT_EQUAL(vl_pfc_parse(frame, length, &parsed), VL_MAC_CONTROL_NONE);
-	frame[14] = 0; /* 802.3x PAUSE */
+	frame[14] = 2; /* no opcode that there is */
 	CU_ASSERT_EQUAL(vl_pfc_parse(frame, sizeof(frame), &parsed), VL_MAC_CONTROL_IGNORED);
 	frame[12] = 8;
 	CU_ASSERT_EQUAL(vl_pfc_parse(frame, sizeof(frame), &parsed), VL_MAC_CONTROL_NONE);
+}
+
+/* The bytes of 802.3 annex 31B, written out: all classes, whatever they are. */
+static void test_global_pause(void)
+{
+	static const uint8_t expected[VL_PFC_FRAME_LENGTH] = {
+		0x01, 0x80, 0xc2, 0x00, 0x00, 0x01, 0x02, 0,    0,    0,
+		0,    0x17, 0x88, 0x08, 0x00, 0x01, 0x00, 0x64, 0x00, 0x00};
+	struct vl_pfc pause = {.is_global = true, .quanta = {100}}, parsed;
+	struct vl_pfc_receiver receiver;
+	uint8_t frame[VL_PFC_FRAME_LENGTH];
+
+	vl_pfc_write(frame, mac, &pause);
+	CU_ASSERT_EQUAL(memcmp(frame, expected, sizeof(frame)), 0);
+	CU_ASSERT_EQUAL(vl_pfc_parse(frame, 17, &parsed), VL_MAC_CONTROL_IGNORED);
+	CU_ASSERT_EQUAL(vl_pfc_parse(frame, 18, &parsed), VL_MAC_CONTROL_PFC);
+	CU_ASSERT_TRUE(parsed.is_global);
+	CU_ASSERT_EQUAL(parsed.enabled, 0xff);
+	for (unsigned int i = 0; i < VL_PFC_PRIORITIES; i++)
+		CU_ASSERT_EQUAL(parsed.quanta[i], 100);
+
+	vl_pfc_receiver_init(&receiver, rate_100g, 1000);
+	vl_pfc_receiver_take(&receiver, &parsed, 0);
+	vl_pfc_receiver_update(&receiver, 1000);
+	CU_ASSERT_EQUAL(receiver.paused, 0xff);
+	CU_ASSERT_EQUAL(receiver.next_change, 1512);
+	pause.quanta[0] = 0;
+	vl_pfc_write(frame, mac, &pause);
+	vl_pfc_parse(frame, sizeof(frame), &parsed);
+	vl_pfc_receiver_take(&receiver, &parsed, 100);
+	vl_pfc_receiver_update(&receiver, 1100);
+	CU_ASSERT_EQUAL(receiver.paused, 0);
+	CU_ASSERT_EQUAL(receiver.global_frames, 2);
+	for (unsigned int i = 0; i < VL_PFC_PRIORITIES; i++) {
+		CU_ASSERT_EQUAL(receiver.frames[i], 1);
+		CU_ASSERT_EQUAL(receiver.resumes[i], 1);
+		CU_ASSERT_EQUAL(receiver.paused_time[i], 100);
+	}
 }
 
 /* A quantum at 100 Gb/s is 5.12 ns: 100 of them end at 512 ns. */
@@ -208,6 +246,7 @@ int main(int argc, char **argv)
 	static const struct test tests[] = {
 		{"frame_bytes", test_frame_bytes},
 		{"other_frames", test_other_frames},
+		{"global_pause", test_global_pause},
 		{"pause_ends_exactly", test_pause_ends_exactly},
 		{"longest_pauses", test_longest_pauses},
 		{"refresh_xon_and_independence", test_refresh_xon_and_independence},
