@@ -31,20 +31,10 @@ void vl_flow_destroy(struct vl_flow *flow)
 
 static const char *verb_error(const struct vl_flow_config *config)
 {
-	switch (config->transport) {
-	case IBV_QPT_RC:
-		return NULL;
-	case IBV_QPT_UC:
-		return config->verb >= VL_FLOW_READ ? "UC has no READ and no atomics" : NULL;
-	case IBV_QPT_UD:
-		if (config->verb > VL_FLOW_SEND_IMM)
-			return "UD has SEND only";
-		return config->size > 128u << config->path_mtu
-			       ? "a UD message is at most one path MTU"
-			       : NULL;
-	default:
-		return "the transport must be RC, UC or UD";
-	}
+	if (config->transport == IBV_QPT_UD && config->verb <= VL_FLOW_SEND_IMM &&
+	    config->size > 128u << config->path_mtu)
+		return "a UD message is at most one path MTU";
+	return vl_flow_verb_error(config->transport, config->verb);
 }
 
 const char *vl_flow_config_error(const struct vl_flow_config *config)

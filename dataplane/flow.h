@@ -18,24 +18,9 @@
 #include <stdint.h>
 
 #include "dataplane/endpoint.h"
+#include "dataplane/generate/verb.h"
 #include "dataplane/histogram.h"
 #include "transport/verbline.h"
-
-/* X(enumerator, name): requests the sender posts. */
-#define VL_FLOW_VERBS(X)                                                                           \
-	X(SEND, "send")                                                                            \
-	X(SEND_IMM, "send_imm")                                                                    \
-	X(WRITE, "write")                                                                          \
-	X(WRITE_IMM, "write_imm")                                                                  \
-	X(READ, "read")                                                                            \
-	X(COMPARE_SWAP, "compare_swap")                                                            \
-	X(FETCH_ADD, "fetch_add")
-
-enum vl_flow_verb {
-#define VL_FLOW_VERB_VALUE(enumerator, name) VL_FLOW_##enumerator,
-	VL_FLOW_VERBS(VL_FLOW_VERB_VALUE)
-#undef VL_FLOW_VERB_VALUE
-};
 
 #define VL_FLOW_MAX_DEPTH 16384u
 #define VL_FLOW_MAX_QPS   65536u

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/*
+ * The memory of traffic on one device: what messages carry comes from one half, what arrives goes
+ * to the other; all queue pairs share both. As the peers name it, it lies at a fixed address, so
+ * that packets are the same in each run.
+ */
+#ifndef VERBLINE_GENERATE_MEMORY_H
+#define VERBLINE_GENERATE_MEMORY_H
+
+#include <stdint.h>
+
+#include "transport/verbline.h"
+
+#define VL_TRAFFIC_MEMORY_ADDRESS UINT64_C(0x100000000)
+
+struct vl_traffic_memory {
+	struct vl_pd *pd;
+	struct ibv_mr *mr;
+	uint8_t *memory, *own_memory;
+	uint32_t largest_message;
+};
+
+/* Of both halves; a cache line and a GRH more than the messages need. */
+static inline uint64_t vl_traffic_memory_size(uint32_t largest_message)
+{
+	return 2 * ((uint64_t)largest_message + 64 + 40);
+}
+
+/* memory: vl_traffic_memory_size bytes that outlive it, or NULL: ordinary memory. 0 or a negative
+ * errno value. */
+int vl_traffic_memory_open(struct vl_traffic_memory *memory, struct vl_device *device,
+			   uint32_t largest_message, void *bytes);
+/* Fine on zeros. */
+void vl_traffic_memory_close(struct vl_traffic_memory *memory);
+
+static inline uint64_t vl_traffic_source_address(void)
+{
+	return VL_TRAFFIC_MEMORY_ADDRESS;
+}
+static inline uint64_t vl_traffic_sink_address(const struct vl_traffic_memory *memory)
+{
+	return VL_TRAFFIC_MEMORY_ADDRESS + vl_traffic_memory_size(memory->largest_message) / 2;
+}
+
+#endif
