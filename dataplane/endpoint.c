@@ -11,6 +11,8 @@
 #include "dataplane/allocator.h"
 
 #define DEFAULT_RATE UINT64_C(100000000000)
+/* Frames that a filter may give, or take away, in one call. */
+#define FILTER_BURST 32u
 
 struct vl_endpoint *vl_endpoint_create(const struct vl_endpoint_config *config, int *error)
 {
@@ -59,6 +61,16 @@ void vl_endpoint_set_application(struct vl_endpoint *endpoint,
 	endpoint->application = *application;
 }
 
+void vl_endpoint_set_filter(struct vl_endpoint *endpoint, const struct vl_frame_filter *filter)
+{
+	endpoint->filter = filter ? *filter : (struct vl_frame_filter){0};
+}
+
+void vl_endpoint_set_tap(struct vl_endpoint *endpoint, const struct vl_frame_tap *tap)
+{
+	endpoint->tap = tap ? *tap : (struct vl_frame_tap){0};
+}
+
 static void update_pauses(struct vl_endpoint *endpoint, uint64_t now)
 {
 	if (vl_pfc_receiver_update(&endpoint->pause, now))
@@ -79,15 +91,51 @@ static void receive_mac_control(struct vl_endpoint *endpoint, const struct vl_fr
 	update_pauses(endpoint, now);
 }
 
-void vl_endpoint_receive(struct vl_endpoint *endpoint, const struct vl_frame *frame, uint64_t now)
+static void dispatch(struct vl_endpoint *endpoint, const struct vl_frame *frame, uint64_t now)
 {
-	endpoint->counters.rx_frames++;
-	endpoint->counters.rx_bytes += frame->length;
 	if (vl_is_mac_control(frame->data, frame->length))
 		receive_mac_control(endpoint, frame, now);
 	else
 		vl_receive_frame(endpoint->device, VL_LINK_ETHERNET, frame->data, frame->length,
 				 now);
+}
+
+void vl_endpoint_receive(struct vl_endpoint *endpoint, struct vl_frame *frame, uint64_t now)
+{
+	endpoint->now = now;
+	endpoint->counters.rx_frames++;
+	endpoint->counters.rx_bytes += frame->length;
+	if (endpoint->filter.receive) {
+		if (!endpoint->filter.receive(endpoint->filter.context, frame, now))
+			return;
+	} else if (endpoint->tap.see) {
+		endpoint->tap.see(endpoint->tap.context, VL_DIRECTION_RECEIVED, frame, now, NULL);
+	}
+	dispatch(endpoint, frame, now);
+}
+
+/* What was on the wire before, and is counted, or never was. */
+static void take_from_filter(struct vl_endpoint *endpoint, uint64_t now)
+{
+	const struct vl_frame_filter *filter = &endpoint->filter;
+
+	if (!filter->next_received || filter->next_deadline(filter->context) > now)
+		return;
+	for (unsigned int i = 0; i < FILTER_BURST; i++) {
+		struct vl_frame *frame = filter->next_received(filter->context, now);
+
+		if (!frame)
+			return;
+		dispatch(endpoint, frame, now);
+	}
+}
+
+void vl_endpoint_poll(struct vl_endpoint *endpoint, uint64_t now)
+{
+	endpoint->now = now;
+	take_from_filter(endpoint, now);
+	if (endpoint->application.poll)
+		endpoint->application.poll(endpoint->application.context, endpoint, now);
 }
 
 static bool transmit_pfc(struct vl_endpoint *endpoint, uint64_t now, struct vl_frame *frame)
@@ -117,12 +165,46 @@ static bool transmit_packet(struct vl_endpoint *endpoint, uint64_t now, struct v
 	}
 }
 
+/* The next frame that the endpoint itself has to send. */
+static bool make_frame(struct vl_endpoint *endpoint, uint64_t now, struct vl_frame *frame)
+{
+	if (vl_pfc_sender_is_due(&endpoint->pfc, now) && transmit_pfc(endpoint, now, frame))
+		return true;
+	return transmit_packet(endpoint, now, frame);
+}
+
+/* With a filter: its own frames go out before ours, as they have waited. */
+static bool make_filtered_frame(struct vl_endpoint *endpoint, uint64_t now, struct vl_frame *frame)
+{
+	const struct vl_frame_filter *filter = &endpoint->filter;
+
+	take_from_filter(endpoint, now);
+	if (filter->next_transmitted(filter->context, frame, now))
+		return true;
+	/* So that the worker gets on when all is taken away. */
+	for (unsigned int i = 0; i < FILTER_BURST; i++) {
+		if (!make_frame(endpoint, now, frame))
+			return false;
+		if (filter->transmit(filter->context, frame, now))
+			return true;
+	}
+	return false;
+}
+
 bool vl_endpoint_transmit(struct vl_endpoint *endpoint, uint64_t now, struct vl_frame *frame)
 {
+	endpoint->now = now;
 	update_pauses(endpoint, now);
-	if (!(vl_pfc_sender_is_due(&endpoint->pfc, now) && transmit_pfc(endpoint, now, frame)) &&
-	    !transmit_packet(endpoint, now, frame))
-		return false;
+	if (endpoint->filter.transmit) {
+		if (!make_filtered_frame(endpoint, now, frame))
+			return false;
+	} else {
+		if (!make_frame(endpoint, now, frame))
+			return false;
+		if (endpoint->tap.see)
+			endpoint->tap.see(endpoint->tap.context, VL_DIRECTION_TRANSMITTED, frame,
+					  now, NULL);
+	}
 	endpoint->counters.tx_frames++;
 	endpoint->counters.tx_bytes += frame->length;
 	return true;
@@ -138,6 +220,12 @@ uint64_t vl_endpoint_next_deadline(const struct vl_endpoint *endpoint)
 		deadline = endpoint->pfc.refresh_at;
 	if (endpoint->pause.next_change < deadline)
 		deadline = endpoint->pause.next_change;
+	if (endpoint->filter.next_deadline) {
+		uint64_t next = endpoint->filter.next_deadline(endpoint->filter.context);
+
+		if (next < deadline)
+			deadline = next;
+	}
 	if (endpoint->application.next_deadline) {
 		uint64_t next = endpoint->application.next_deadline(endpoint->application.context);
 

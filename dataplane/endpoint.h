@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/filter.h"
 #include "dataplane/frame.h"
 #include "dataplane/pfc.h"
 #include "transport/verbline.h"
@@ -60,6 +61,9 @@ struct vl_endpoint {
 	char name[32];
 	struct vl_device *device; /* owned */
 	struct vl_application application;
+	struct vl_frame_filter filter;
+	struct vl_frame_tap tap;
+	uint64_t now; /* ns, of the last call */
 	struct vl_pfc_receiver pause;
 	struct vl_pfc_sender pfc;
 	struct vl_endpoint_counters counters;
@@ -71,18 +75,19 @@ struct vl_endpoint *vl_endpoint_create(const struct vl_endpoint_config *config, 
 void vl_endpoint_destroy(struct vl_endpoint *endpoint);
 void vl_endpoint_set_application(struct vl_endpoint *endpoint,
 				 const struct vl_application *application);
+/* What stands between the endpoint and its wire (dataplane/filter.h); all of the filter's functions
+ * are set. With a filter the endpoint leaves it to the filter to show frames to the tap. NULL:
+ * none. */
+void vl_endpoint_set_filter(struct vl_endpoint *endpoint, const struct vl_frame_filter *filter);
+void vl_endpoint_set_tap(struct vl_endpoint *endpoint, const struct vl_frame_tap *tap);
 
-/* Takes one frame; it stays the caller's. Obeys PFC, else parses, checks the ICRC and hands the
- * packet to the device. */
-void vl_endpoint_receive(struct vl_endpoint *endpoint, const struct vl_frame *frame, uint64_t now);
-/* Runs the application. */
-static inline void vl_endpoint_poll(struct vl_endpoint *endpoint, uint64_t now)
-{
-	if (endpoint->application.poll)
-		endpoint->application.poll(endpoint->application.context, endpoint, now);
-}
-/* Fills the next frame (data, length, priority): PFC first, then what the device sends. False:
- * nothing may be sent now. */
+/* Takes one frame, which the filter may alter; it stays the caller's. Obeys PFC, else parses,
+ * checks the ICRC and hands the packet to the device. */
+void vl_endpoint_receive(struct vl_endpoint *endpoint, struct vl_frame *frame, uint64_t now);
+/* Takes what the filter gives as received by now, then runs the application. */
+void vl_endpoint_poll(struct vl_endpoint *endpoint, uint64_t now);
+/* Fills the next frame (data, length, priority): PFC first, then the filter's own, then what the
+ * device sends. False: nothing may be sent now. */
 bool vl_endpoint_transmit(struct vl_endpoint *endpoint, uint64_t now, struct vl_frame *frame);
 /* When vl_endpoint_poll or vl_endpoint_transmit could next do something; 0: now; UINT64_MAX:
  * not before a frame comes. May be early, never late. */

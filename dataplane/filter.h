@@ -14,11 +14,6 @@
 
 #include "dataplane/frame.h"
 
-enum vl_direction {
-	VL_DIRECTION_RECEIVED,
-	VL_DIRECTION_TRANSMITTED,
-};
-
 struct vl_frame_tap {
 	/* comment: what was done to the frame and why, for people; NULL: nothing. It is copied, or
 	 * lives as long as the tap. The frame stays the caller's. */

@@ -29,6 +29,12 @@ struct vl_frame {
 	uint8_t priority;      /* 0..7: the sender's service level, then the switch's class */
 };
 
+/* As seen from the port or endpoint at which a frame is looked at. */
+enum vl_direction {
+	VL_DIRECTION_RECEIVED,    /* its last bit has arrived */
+	VL_DIRECTION_TRANSMITTED, /* its first bit leaves */
+};
+
 /* Frames that one thread gets and puts. */
 struct vl_frame_pool {
 	/* NULL: none left. length is 0, data has capacity bytes. */

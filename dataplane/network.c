@@ -79,7 +79,7 @@ static void schedule_arrival(struct port *port)
 static void send(struct port *port, struct vl_frame *frame, uint64_t now)
 {
 	if (port->taps)
-		show(port, VL_DIRECTION_OUT, frame, now);
+		show(port, VL_DIRECTION_TRANSMITTED, frame, now);
 	vl_fabric_link_send(&port->link, frame, now);
 	schedule_arrival(port);
 }
@@ -196,7 +196,7 @@ static void run_arrive(struct vl_event *event, uint64_t now)
 	if (!frame)
 		return;
 	if (peer->taps)
-		show(peer, VL_DIRECTION_IN, frame, now);
+		show(peer, VL_DIRECTION_RECEIVED, frame, now);
 	if (peer->node->endpoint)
 		deliver_to_endpoint(peer, frame, now);
 	else

@@ -55,11 +55,6 @@ struct vl_fabric_link *vl_network_link(const struct vl_node *node, uint32_t port
  * -ENETUNREACH: a switch has no way to an endpoint. */
 int vl_network_route(struct vl_network *network);
 
-enum vl_direction {
-	VL_DIRECTION_IN,  /* the frame's last bit has arrived at the port */
-	VL_DIRECTION_OUT, /* the frame's first bit leaves the port */
-};
-
 struct vl_tap {
 	void (*frame)(void *context, const struct vl_node *node, uint32_t port,
 		      enum vl_direction direction, const struct vl_frame *frame, uint64_t now);

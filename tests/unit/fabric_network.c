@@ -181,14 +181,14 @@ static void test_times_of_one_message(void)
 	CU_ASSERT_EQUAL_FATAL(sighting_count, 8);
 	{
 		const struct sighting expected[8] = {
-			{star.hosts[0], 0, 174, VL_DIRECTION_OUT, 0},
-			{star.sw, 0, 174, VL_DIRECTION_IN, 315},
-			{star.sw, 1, 174, VL_DIRECTION_OUT, 315},
-			{star.hosts[1], 0, 174, VL_DIRECTION_IN, 630},
-			{star.hosts[1], 0, 62, VL_DIRECTION_OUT, 630},
-			{star.sw, 1, 62, VL_DIRECTION_IN, 936},
-			{star.sw, 0, 62, VL_DIRECTION_OUT, 936},
-			{star.hosts[0], 0, 62, VL_DIRECTION_IN, 1242},
+			{star.hosts[0], 0, 174, VL_DIRECTION_TRANSMITTED, 0},
+			{star.sw, 0, 174, VL_DIRECTION_RECEIVED, 315},
+			{star.sw, 1, 174, VL_DIRECTION_TRANSMITTED, 315},
+			{star.hosts[1], 0, 174, VL_DIRECTION_RECEIVED, 630},
+			{star.hosts[1], 0, 62, VL_DIRECTION_TRANSMITTED, 630},
+			{star.sw, 1, 62, VL_DIRECTION_RECEIVED, 936},
+			{star.sw, 0, 62, VL_DIRECTION_TRANSMITTED, 936},
+			{star.hosts[0], 0, 62, VL_DIRECTION_RECEIVED, 1242},
 		};
 
 		for (unsigned int i = 0; i < 8; i++) {
@@ -370,7 +370,7 @@ static void watch(void *context, const struct vl_node *node, uint32_t port,
 	(void)context;
 	(void)node;
 	(void)port;
-	if (direction == VL_DIRECTION_OUT && frame->priority == HOST_DATA_PRIORITY) {
+	if (direction == VL_DIRECTION_TRANSMITTED && frame->priority == HOST_DATA_PRIORITY) {
 		silence.violations += now >= silence.from && now < silence.to;
 		silence.frames_after += now >= silence.to;
 	}
