@@ -36,6 +36,7 @@ struct vl_host_port_config {
 	struct vl_ip_config ip; /* mac zero: the port's own; speaks is the host's to set */
 	uint32_t mtu;           /* of the Ethernet payload, 1280 to 9600; 0: 4200 or what the port
 				   has, if that is less */
+	enum ibv_mtu path_mtu;  /* 0: the largest that fits the MTU */
 	uint64_t pfc_response_delay; /* ns */
 };
 
@@ -66,7 +67,8 @@ uint32_t vl_host_megabytes(const struct vl_host_config *config);
 /* An application, a filter and a tap are set on the endpoints before vl_host_start. */
 struct vl_endpoint *vl_host_endpoint(const struct vl_host *host, uint32_t port, uint32_t worker);
 struct vl_port *vl_host_port(const struct vl_host *host, uint32_t port);
-/* The path MTU that fits the port's MTU (or is set by it). */
+/* The path MTU as configured, or the largest that fits the MTU with 96 bytes of headers, as Linux
+ * counts it. */
 enum ibv_mtu vl_host_path_mtu(const struct vl_host *host, uint32_t port);
 
 int vl_host_start(struct vl_host *host, struct vl_error *error);

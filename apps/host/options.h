@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/*
+ * The options that all commands share that bring a host up on ports. A command embeds the structure
+ * in that of its own options, and the rows in its table:
+ *
+ *	struct ping_options {
+ *		struct vl_host_options host;
+ *		uint64_t count;
+ *	};
+ *	static const struct vl_option options[] = {
+ *		VL_HOST_OPTIONS(struct ping_options, host),
+ *		{'n', "count", ...},
+ *	};
+ *	struct ping_options values = {.host = VL_HOST_OPTIONS_INIT};
+ *
+ * apps/host/session.h checks them and does what they say.
+ */
+#ifndef VERBLINE_APPS_HOST_OPTIONS_H
+#define VERBLINE_APPS_HOST_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "apps/option.h"
+
+/* An option that was not given. */
+#define VL_HOST_UNSET UINT64_MAX
+
+/* Choices of --path-mtu. */
+enum vl_host_path_mtu_choice {
+	VL_HOST_PATH_MTU_AUTO,
+	VL_HOST_PATH_MTU_256, /* from here on, enum ibv_mtu */
+	VL_HOST_PATH_MTU_512,
+	VL_HOST_PATH_MTU_1024,
+	VL_HOST_PATH_MTU_2048,
+	VL_HOST_PATH_MTU_4096,
+};
+extern const char *const vl_host_path_mtu_choices[];
+
+struct vl_host_options {
+	struct vl_texts ports;
+	/* Each may end in @N, N being the number of the --port it is for, from 0. */
+	struct vl_texts addresses, gateways, macs;
+	uint64_t vlan;         /* VL_HOST_UNSET: frames carry no tag */
+	uint64_t pcp;          /* service level of the command's QPs; needs a VLAN */
+	uint64_t dscp;         /* of the command's QPs; VL_HOST_UNSET: the command's default */
+	uint64_t mtu;          /* 0: 4200 or what the port has */
+	unsigned int path_mtu; /* enum vl_host_path_mtu_choice */
+	uint64_t workers;
+	uint64_t seed;
+	const char *pcap; /* NULL: no capture */
+	uint64_t pcap_snaplen;
+	const char *json; /* the command writes it */
+	bool no_hugepages;
+};
+
+#define VL_HOST_OPTIONS_INIT                                                                       \
+	{                                                                                          \
+		.vlan = VL_HOST_UNSET, .dscp = VL_HOST_UNSET, .workers = 1, .seed = 1,             \
+		.pcap_snaplen = 65535,                                                             \
+	}
+
+/* clang-format off */
+#define VL_HOST_OPTIONS(type_, member_)                                                            \
+	{.name = "port", .argument = "PORT",                                                       \
+	 .help = "Port to use, may be repeated: pci:ADDRESS, af_packet:INTERFACE, "                \
+		 "af_xdp:INTERFACE, tap:NAME, memif:PATH, pcap:IN,OUT, ring:NAME, null",           \
+	 .type = VL_OPTION_TEXTS, .offset = offsetof(type_, member_.ports)},                       \
+	{.name = "ip", .argument = "ADDRESS/PREFIX",                                               \
+	 .help = "IPv4 or IPv6 address of the port, may be repeated; with several ports "          \
+		 "ADDRESS/PREFIX@N is for the Nth, from 0",                                        \
+	 .type = VL_OPTION_TEXTS, .offset = offsetof(type_, member_.addresses)},                   \
+	{.name = "gateway", .argument = "ADDRESS",                                                 \
+	 .help = "Router to other subnets, one for each of IPv4 and IPv6; @N as for --ip",         \
+	 .type = VL_OPTION_TEXTS, .offset = offsetof(type_, member_.gateways)},                    \
+	{.name = "mac", .argument = "ADDRESS",                                                     \
+	 .help = "MAC address to use in place of the port's own; @N as for --ip",                  \
+	 .type = VL_OPTION_TEXTS, .offset = offsetof(type_, member_.macs)},                        \
+	{.name = "vlan", .argument = "ID",                                                         \
+	 .help = "VLAN that all frames are tagged with [no tag]",                                  \
+	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.vlan), .least = 0, .most = 4094}, \
+	{.name = "pcp", .argument = "N",                                                           \
+	 .help = "Priority (service level) of the queue pairs, which the tag carries [0]",         \
+	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.pcp), .least = 0, .most = 7}, \
+	{.name = "dscp", .argument = "N",                                                          \
+	 .help = "DSCP of the queue pairs' packets [the command's default]",                       \
+	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.dscp), .least = 0, .most = 63}, \
+	{.name = "mtu", .argument = "BYTES",                                                       \
+	 .help = "MTU of the port, the longest IP packet [4200, or what the port has]",            \
+	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.mtu), .least = 1280, .most = 9600}, \
+	{.letter = 'm', .name = "path-mtu", .argument = "BYTES",                                   \
+	 .help = "Path MTU: auto, 256, 512, 1024, 2048 or 4096 [auto: the largest that fits]",     \
+	 .type = VL_OPTION_CHOICE, .offset = offsetof(type_, member_.path_mtu), .choices = vl_host_path_mtu_choices}, \
+	{.name = "workers", .argument = "N",                                                       \
+	 .help = "Polling workers, a CPU each; each has a share of the connections [1]",           \
+	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.workers), .least = 1, .most = 64}, \
+	{.name = "pcap", .argument = "FILE",                                                       \
+	 .help = "Write the frames of all ports, as they are on the wire, to FILE; *.pcapng "      \
+		 "also says which way they went and what was done to them",                        \
+	 .type = VL_OPTION_TEXT, .offset = offsetof(type_, member_.pcap)},                         \
+	{.name = "pcap-snaplen", .argument = "BYTES",                                              \
+	 .help = "Most bytes of a frame that are written [65535: all]",                            \
+	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.pcap_snaplen), .least = 64, .most = 65535}, \
+	{.name = "json", .argument = "FILE",                                                       \
+	 .help = "Write the results, for programs, to FILE ('-': to standard output)",             \
+	 .type = VL_OPTION_TEXT, .offset = offsetof(type_, member_.json)},                         \
+	{.name = "seed", .argument = "N",                                                          \
+	 .help = "Seed of all random numbers [1]",                                                 \
+	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.seed), .least = 0, .most = UINT64_MAX - 1}, \
+	{.name = "no-hugepages",                                                                   \
+	 .help = "Use ordinary memory even where hugepages are free",                              \
+	 .type = VL_OPTION_FLAG, .offset = offsetof(type_, member_.no_hugepages)}
+/* clang-format on */
+
+#endif
