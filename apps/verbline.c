@@ -11,12 +11,14 @@
 #include "apps/lab.h"
 #include "apps/manual/manual.h"
 #include "apps/option.h"
+#include "apps/pfc/pfc.h"
 #include "apps/replay/replay.h"
 
 static const struct vl_command *const commands[] = {
 	&vl_lab_command,
 	&vl_inspect_command,
 	&vl_replay_command,
+	&vl_pfc_command,
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))

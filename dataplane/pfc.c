@@ -166,6 +166,16 @@ bool vl_pfc_receiver_update(struct vl_pfc_receiver *receiver, uint64_t now)
 	return receiver->paused != before;
 }
 
+uint64_t vl_pfc_receiver_paused_time(const struct vl_pfc_receiver *receiver, uint8_t priority,
+				     uint64_t now)
+{
+	uint64_t time = receiver->paused_time[priority];
+
+	if (receiver->paused >> priority & 1)
+		time += now - receiver->paused_since[priority];
+	return time;
+}
+
 /* ---- Asking ---------------------------------------------------------------------------- */
 
 void vl_pfc_sender_init(struct vl_pfc_sender *sender, const uint8_t mac[6], struct vl_rate rate,

@@ -69,6 +69,9 @@ void vl_pfc_receiver_init(struct vl_pfc_receiver *receiver, struct vl_rate rate,
 void vl_pfc_receiver_take(struct vl_pfc_receiver *receiver, const struct vl_pfc *pfc, uint64_t now);
 /* Brings receiver->paused to now; true if it changed. Cheap while now < next_change. */
 bool vl_pfc_receiver_update(struct vl_pfc_receiver *receiver, uint64_t now);
+/* Nanoseconds that a priority was paused until now, of a receiver brought to now. */
+uint64_t vl_pfc_receiver_paused_time(const struct vl_pfc_receiver *receiver, uint8_t priority,
+				     uint64_t now);
 
 /* ---- Asking ---------------------------------------------------------------------------- */
 

@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <string.h>
 
-/* Of the longest gap, this part is left to a loop that does not come at the very time. */
-#define MARGIN        8
+/* A frame goes out when this part of the longest gap is over. The rest is for a loop that does not
+ * come at the very time; frames are small, and machines that interrupt a loop are common. */
+#define INTERVAL_PART 2
+
 #define NS_PER_SECOND UINT64_C(1000000000)
 
 static bool is_held(const struct vl_pfc_storm *storm)
@@ -20,11 +22,9 @@ int vl_pfc_storm_init(struct vl_pfc_storm *storm, const struct vl_pfc_storm_conf
 {
 	memset(storm, 0, sizeof(*storm));
 	if ((!config->classes && !config->is_global) || config->rate < VL_RATE_MIN ||
-	    config->rate > VL_RATE_MAX)
+	    config->rate > VL_RATE_MAX || (config->hold && !config->quanta))
 		return -EINVAL;
 	storm->config = *config;
-	if (!storm->config.quanta)
-		storm->config.quanta = UINT16_MAX;
 	storm->rate = vl_rate_make(config->rate);
 	storm->pause_time =
 		vl_rate_time_up(storm->rate, (uint64_t)storm->config.quanta * VL_PFC_QUANTUM_BITS);
@@ -32,12 +32,12 @@ int vl_pfc_storm_init(struct vl_pfc_storm *storm, const struct vl_pfc_storm_conf
 					  ((unsigned __int128)VL_PFC_QUANTUM_BITS * NS_PER_SECOND));
 	if (!storm->config.longest_gap)
 		storm->config.longest_gap = storm->pause_time * 3 / 5;
-	if (is_held(storm) &&
-	    (storm->config.longest_gap >= storm->pause_time || storm->config.longest_gap < MARGIN))
+	if (is_held(storm) && (storm->config.longest_gap >= storm->pause_time ||
+			       storm->config.longest_gap < INTERVAL_PART))
 		return -EINVAL;
 	if (config->period && config->period <= (config->hold ? config->hold : storm->pause_time))
 		return -EINVAL;
-	storm->interval = storm->config.longest_gap - storm->config.longest_gap / MARGIN;
+	storm->interval = storm->config.longest_gap / INTERVAL_PART;
 	storm->due = start;
 	return 0;
 }

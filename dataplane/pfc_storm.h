@@ -55,8 +55,8 @@ struct vl_pfc_storm {
 	struct vl_histogram gaps; /* ns between the frames of a pause */
 };
 
-/* 0, or -EINVAL: no class, a rate out of bounds, a longest gap that the pause does not outlast, a
- * period that is not longer than what is held. */
+/* 0, or -EINVAL: no class, a rate out of bounds, a hold without quanta, a longest gap that the
+ * pause does not outlast, a period that is not longer than what is held. */
 int vl_pfc_storm_init(struct vl_pfc_storm *storm, const struct vl_pfc_storm_config *config,
 		      uint64_t start);
 

@@ -107,10 +107,12 @@ static void test_pause_ends_exactly(void)
 	CU_ASSERT_EQUAL(receiver.paused, 0x08);
 	CU_ASSERT_EQUAL(receiver.next_change, 1512);
 	CU_ASSERT_FALSE(vl_pfc_receiver_update(&receiver, 1511));
+	CU_ASSERT_EQUAL(vl_pfc_receiver_paused_time(&receiver, 3, 1511), 511);
 	CU_ASSERT_EQUAL(receiver.paused, 0x08);
 	CU_ASSERT_TRUE(vl_pfc_receiver_update(&receiver, 1512));
 	CU_ASSERT_EQUAL(receiver.paused, 0);
 	CU_ASSERT_EQUAL(receiver.paused_time[3], 512);
+	CU_ASSERT_EQUAL(vl_pfc_receiver_paused_time(&receiver, 3, 9999), 512);
 	CU_ASSERT_EQUAL(receiver.frames[3], 1);
 	CU_ASSERT_EQUAL(receiver.next_change, UINT64_MAX);
 }

@@ -17,6 +17,7 @@ static const struct vl_pfc_storm_config classes_3_and_4 = {
 	.mac = {2, 0, 0, 0, 0, 1},
 	.classes = 0x18,
 	.rate = RATE_400G,
+	.quanta = 65535,
 };
 
 static void begin(const struct vl_pfc_storm_config *config)
@@ -84,8 +85,8 @@ static void test_storm(void)
 	CU_ASSERT_EQUAL(storm.late_gaps, 0);
 	send(storm.config.longest_gap - storm.interval + 1);
 	CU_ASSERT_EQUAL(storm.late_gaps, 1);
-	vl_pfc_storm_kept(&storm, 20000);
-	send(20000);
+	vl_pfc_storm_kept(&storm, 40000);
+	send(40000);
 	CU_ASSERT_EQUAL(storm.stolen_gaps, 1);
 	CU_ASSERT_EQUAL(storm.late_gaps, 1);
 	CU_ASSERT_EQUAL(storm.broken, 0);
@@ -179,6 +180,11 @@ static void test_refusals(void)
 	CU_ASSERT_NOT_EQUAL(vl_pfc_storm_init(&storm, &config, 0), 0);
 	config = classes_3_and_4;
 	config.rate = 0;
+	CU_ASSERT_NOT_EQUAL(vl_pfc_storm_init(&storm, &config, 0), 0);
+	config = classes_3_and_4;
+	config.quanta = 0;
+	CU_ASSERT_EQUAL(vl_pfc_storm_init(&storm, &config, 0), 0);
+	config.hold = 1;
 	CU_ASSERT_NOT_EQUAL(vl_pfc_storm_init(&storm, &config, 0), 0);
 	config = classes_3_and_4;
 	config.hold = VL_PFC_HOLD_FOREVER;

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "apps/ports/ports.h"
+
+#include "dataplane/runtime/eal.h"
+#include "dataplane/runtime/mempool.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number)
+{
+	(void)number;
+	interrupted = 1;
+}
+
+void vl_ports_catch_signals(void)
+{
+	const struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+bool vl_ports_interrupted(void)
+{
+	return interrupted;
+}
+
+static int start_eal(const struct vl_ports_config *config, struct vl_error *error)
+{
+	struct vl_eal_config eal = {
+		.worker_count = 1,
+		.memory_mb = config->more_megabytes +
+			     config->names->count * vl_mempool_megabytes(config->mbuf_count) + 64,
+		.argument_count = (int)config->operands->eal_count,
+		.arguments = config->operands->eal,
+	};
+	int result;
+
+	if (eal.memory_mb < VL_EAL_DEFAULT_MEMORY_MB)
+		eal.memory_mb = VL_EAL_DEFAULT_MEMORY_MB;
+	for (unsigned int i = 0; i < config->names->count; i++)
+		eal.use_pci |= !strncmp(config->names->values[i], "pci:", 4);
+	result = vl_eal_start(&eal, error);
+	if (!result && *vl_eal_notice())
+		vl_command_error(config->command, "%s", vl_eal_notice());
+	return result;
+}
+
+static int open_port(struct vl_ports *ports, const struct vl_ports_config *config,
+		     struct vl_error *error)
+{
+	struct vl_port_config port = {0};
+	char name[16];
+
+	snprintf(name, sizeof(name), "port%u", ports->count);
+	port.mempool = vl_mempool_create(name, config->mbuf_count, error);
+	if (!port.mempool)
+		return -ENOMEM;
+	ports->mempools[ports->count] = port.mempool;
+	ports->ports[ports->count] =
+		vl_port_open(config->names->values[ports->count], &port, error);
+	if (!ports->ports[ports->count++])
+		return -EINVAL;
+	return 0;
+}
+
+int vl_ports_open(struct vl_ports *ports, const struct vl_ports_config *config,
+		  struct vl_error *error)
+{
+	int result;
+
+	memset(ports, 0, sizeof(*ports));
+	if (!config->names->count)
+		return vl_error_set(error, -EINVAL, "--port is missing: --port PORT");
+	if (config->names->count > VL_PORTS_MAX)
+		return vl_error_set(error, -EINVAL, "--port is given more than %u times",
+				    VL_PORTS_MAX);
+	result = start_eal(config, error);
+	if (result)
+		return result;
+	while (!result && ports->count < config->names->count)
+		result = open_port(ports, config, error);
+	if (!result) {
+		ports->worker = vl_worker_create(0, error);
+		result = ports->worker ? 0 : -ENOMEM;
+	}
+	if (result)
+		vl_ports_close(ports);
+	return result;
+}
+
+void vl_ports_close(struct vl_ports *ports)
+{
+	vl_worker_destroy(ports->worker);
+	for (uint32_t i = 0; i < ports->count; i++)
+		vl_port_close(ports->ports[i]);
+	for (uint32_t i = 0; i < ports->count; i++)
+		rte_mempool_free(ports->mempools[i]);
+	memset(ports, 0, sizeof(*ports));
+	if (vl_eal_is_running())
+		vl_eal_stop();
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "apps/report/json_file.h"
+
+#include <errno.h>
+#include <string.h>
+
+int vl_json_file_write(json_t *root, const char *path, char *error, size_t error_size)
+{
+	struct vl_output output = {0};
+	int result;
+
+	if (!root) {
+		snprintf(error, error_size, "%s: %s", path, strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	result = vl_output_open(&output, path, error, error_size);
+	if (!result &&
+	    (json_dumpf(root, output.file, JSON_INDENT(2)) || fputc('\n', output.file) < 0)) {
+		snprintf(error, error_size, "%s: could not be written", path);
+		result = -EIO;
+	}
+	if (!result)
+		result = vl_output_commit(&output, error, error_size);
+	vl_output_abandon(&output);
+	json_decref(root);
+	return result;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* Results written as a JSON file, whole or not at all. */
+#ifndef VERBLINE_REPORT_JSON_FILE_H
+#define VERBLINE_REPORT_JSON_FILE_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "apps/report/output.h"
+
+/* Takes root over; NULL is taken for what it means: no memory. path "-" is the standard output. 0,
+ * or a negative errno value with a message. */
+int vl_json_file_write(json_t *root, const char *path, char *error, size_t error_size);
+
+#endif
