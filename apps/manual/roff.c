@@ -167,7 +167,8 @@ static void write_exit_status(FILE *out)
 
 void vl_manual_command(const struct vl_command *command, FILE *out)
 {
-	static const struct vl_option help = {.letter = 'h', .name = "help", .help = "Print this text"};
+	static const struct vl_option help = {
+		.letter = 'h', .name = "help", .help = "Print this text"};
 
 	write_title(command->name, out);
 	fprintf(out, ".SH NAME\nverbline\\-%s \\- ", command->name);
