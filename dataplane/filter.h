@@ -14,6 +14,15 @@
 
 #include "dataplane/frame.h"
 
+/*
+ * What a comment begins with if the frame has not done what its direction says, so that whoever
+ * looks can tell: transmitted, but it never left; received by the port, but not by the endpoint;
+ * taken by the endpoint as received, but never on the wire.
+ */
+#define VL_COMMENT_NOT_SENT      "not sent: "
+#define VL_COMMENT_NOT_DELIVERED "not delivered: "
+#define VL_COMMENT_NOT_ON_WIRE   "not on the wire: "
+
 struct vl_frame_tap {
 	/* comment: what was done to the frame and why, for people; NULL: nothing. It is copied, or
 	 * lives as long as the tap. The frame stays the caller's. */
