@@ -41,9 +41,9 @@ struct vl_fault_range {
 #define VL_FAULT_ANY ((struct vl_fault_range){1, 0})
 
 /* What an RC ACKNOWLEDGE says, as the opcode does not tell them apart. */
-#define VL_FAULT_ACK 1u
-#define VL_FAULT_RNR 2u
-#define VL_FAULT_NAK 4u
+#define VL_FAULT_ANSWER_ACK 1u
+#define VL_FAULT_ANSWER_RNR 2u
+#define VL_FAULT_ANSWER_NAK 4u
 
 struct vl_fault_match {
 	uint8_t directions;  /* VL_FAULT_RECEIVED, _TRANSMITTED */
@@ -56,7 +56,7 @@ struct vl_fault_match {
 	/* Bit n of the whole: opcode n; all zero and no management: every packet but those of the
 	 * connection manager. */
 	uint64_t opcodes[4];
-	uint8_t answers; /* with opcode RC ACKNOWLEDGE: VL_FAULT_ACK, ... */
+	uint8_t answers; /* with opcode RC ACKNOWLEDGE: VL_FAULT_ANSWER_ACK, ... */
 	bool management; /* datagrams to QP1 */
 	/* Of those that fit so far, counted from 1: */
 	struct vl_fault_range nth;
