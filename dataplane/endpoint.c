@@ -144,6 +144,7 @@ static bool transmit_pfc(struct vl_endpoint *endpoint, uint64_t now, struct vl_f
 	if (!frame->length)
 		return false;
 	frame->priority = VL_PFC_PRIORITIES - 1;
+	frame->source_qpn = 0;
 	endpoint->counters.pfc_tx++;
 	return true;
 }
@@ -159,6 +160,8 @@ static bool transmit_packet(struct vl_endpoint *endpoint, uint64_t now, struct v
 		frame->length = vl_serialize(&outgoing, frame->data, frame->capacity);
 		if (frame->length) {
 			frame->priority = outgoing.priority;
+			if (endpoint->filter.transmit)
+				frame->source_qpn = vl_qp_number(outgoing.qp);
 			return true;
 		}
 		endpoint->counters.tx_oversize++;

@@ -21,10 +21,13 @@ struct vl_frame {
 	struct vl_frame *previous;  /* on a link */
 	struct vl_frame_pool *pool; /* where it goes back to */
 	void *owner;                /* live: the mbuf; else NULL */
-	uint64_t time;      /* ns, the holder's: arrival at the end of a link, entry to a queue */
-	uint32_t length;    /* bytes */
-	uint32_t capacity;  /* bytes that data has room for */
-	uint32_t countdown; /* the link's: frames that are still to overtake this one */
+	uint64_t time;     /* ns, the holder's: arrival at the end of a link, entry to a queue */
+	uint32_t length;   /* bytes */
+	uint32_t capacity; /* bytes that data has room for */
+	union {
+		uint32_t countdown;  /* the link's: frames that are still to overtake this one */
+		uint32_t source_qpn; /* between device and link: whose packet it is; 0: no QP's */
+	};
 	uint16_t ingress_port; /* the switch's: where it came in */
 	uint8_t priority;      /* 0..7: the sender's service level, then the switch's class */
 };

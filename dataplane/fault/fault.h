@@ -204,6 +204,10 @@ struct vl_fault_config {
 	/* Who looks; NULL, or see NULL: nobody. May change while the endpoint does not run. */
 	const struct vl_frame_tap *tap;
 
+	/* Priorities that must not send now, as the peer's PFC says: frames that wait here wait on.
+	 * May be NULL; outlives the engine. */
+	const uint8_t *paused;
+
 	uint32_t max_connections; /* 0: 4096; the one least lately used gives way */
 	uint32_t max_held;        /* frames delayed, made or waiting; 0: what policies need */
 	uint32_t frame_capacity;  /* bytes; 0: VL_FRAME_DEFAULT_CAPACITY */
