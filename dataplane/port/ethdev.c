@@ -3,6 +3,7 @@
 
 #include "dataplane/port/ethdev.h"
 
+#include "dataplane/port/flow_rule.h"
 #include "dataplane/runtime/compat.h"
 #include "dataplane/runtime/log.h"
 #include "dataplane/runtime/mempool.h"
@@ -18,11 +19,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Path MTU 4096 and all headers from IPv6 to ICRC, rounded up. */
-#define MTU                 4240
 #define DEFAULT_DESCRIPTORS 1024
 
-static_assert(MTU + RTE_ETHER_HDR_LEN >= VL_MAX_FRAME_LENGTH, "the MTU takes every frame");
+#define WANTED_TX_OFFLOADS                                                                         \
+	(RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |                            \
+	 RTE_ETH_TX_OFFLOAD_VLAN_INSERT | RTE_ETH_TX_OFFLOAD_MULTI_SEGS)
+#define WANTED_RSS (RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_NONFRAG_IPV6_UDP)
+
+static_assert(VL_PORT_DEFAULT_MTU + RTE_ETHER_HDR_LEN >= VL_MAX_FRAME_LENGTH,
+	      "the MTU takes every frame");
 
 struct ethdev_port {
 	struct vl_port port; /* must be first */
@@ -31,14 +36,23 @@ struct ethdev_port {
 	bool was_probed; /* here, and so is removed here */
 };
 
-static uint16_t ethdev_receive(struct vl_port *port, struct rte_mbuf **mbufs, uint16_t count)
+static uint16_t ethdev_receive(struct vl_port *port, uint16_t queue, struct rte_mbuf **mbufs,
+			       uint16_t count)
 {
-	return rte_eth_rx_burst(((struct ethdev_port *)port)->id, 0, mbufs, count);
+	return rte_eth_rx_burst(((struct ethdev_port *)port)->id, queue, mbufs, count);
 }
 
-static uint16_t ethdev_transmit(struct vl_port *port, struct rte_mbuf **mbufs, uint16_t count)
+static uint16_t ethdev_transmit(struct vl_port *port, uint16_t queue, struct rte_mbuf **mbufs,
+				uint16_t count)
 {
-	return rte_eth_tx_burst(((struct ethdev_port *)port)->id, 0, mbufs, count);
+	return rte_eth_tx_burst(((struct ethdev_port *)port)->id, queue, mbufs, count);
+}
+
+static int ethdev_steer_qpn(struct vl_port *port, uint32_t qpn, uint32_t mask, uint16_t queue,
+			    struct vl_error *error)
+{
+	return vl_flow_rule_qpn(((struct ethdev_port *)port)->id, port->name, qpn, mask, queue,
+				error);
 }
 
 static void ethdev_statistics(struct vl_port *port, struct vl_port_statistics *statistics)
@@ -47,10 +61,16 @@ static void ethdev_statistics(struct vl_port *port, struct vl_port_statistics *s
 
 	if (rte_eth_stats_get(((struct ethdev_port *)port)->id, &found))
 		return;
-	statistics->rx_missed = found.imissed;
-	statistics->rx_errors = found.ierrors;
-	statistics->rx_nombuf = found.rx_nombuf;
-	statistics->tx_errors = found.oerrors;
+	*statistics = (struct vl_port_statistics){
+		.rx_frames = found.ipackets,
+		.rx_bytes = found.ibytes,
+		.tx_frames = found.opackets,
+		.tx_bytes = found.obytes,
+		.rx_missed = found.imissed,
+		.rx_errors = found.ierrors,
+		.rx_nombuf = found.rx_nombuf,
+		.tx_errors = found.oerrors,
+	};
 }
 
 static void ethdev_close(struct vl_port *port)
@@ -61,8 +81,12 @@ static void ethdev_close(struct vl_port *port)
 
 	if (!rte_eth_dev_info_get(ethdev->id, &info))
 		device = info.device;
-	if (ethdev->is_started)
+	if (ethdev->is_started) {
+		/* The kernel's interface under a virtual device outlives it. */
+		if (rte_eth_promiscuous_get(ethdev->id) == 1)
+			rte_eth_promiscuous_disable(ethdev->id);
 		rte_eth_dev_stop(ethdev->id);
+	}
 	rte_eth_dev_close(ethdev->id);
 	if (ethdev->was_probed && device)
 		rte_dev_remove(device);
@@ -73,9 +97,15 @@ static const struct vl_port_operations ethdev_operations = {
 	.kind = "ethdev",
 	.receive = ethdev_receive,
 	.transmit = ethdev_transmit,
+	.steer_qpn = ethdev_steer_qpn,
 	.statistics = ethdev_statistics,
 	.close = ethdev_close,
 };
+
+int vl_ethdev_id(const struct vl_port *port)
+{
+	return port->operations == &ethdev_operations ? ((const struct ethdev_port *)port)->id : -1;
+}
 
 /* What DPDK logged says more than its return value does. */
 static int fail(struct vl_error *error, int code, const char *name, const char *what)
@@ -86,150 +116,277 @@ static int fail(struct vl_error *error, int code, const char *name, const char *
 			    *logged ? logged : rte_strerror(-code));
 }
 
-static int find_or_probe(struct ethdev_port *ethdev, const char *devargs, struct vl_error *error)
+static int find_or_probe(struct ethdev_port *ethdev, const struct vl_ethdev_plan *plan,
+			 struct vl_error *error)
 {
 	char name[VL_PORT_NAME_LENGTH];
-	size_t length = strcspn(devargs, ",");
+	size_t length = strcspn(plan->devargs, ",");
 	int result;
 
 	if (!length || length >= sizeof(name)) {
 		return vl_error_set(error, -EINVAL,
-				    "port %s: a device name has 1 to %zu characters", devargs,
+				    "port %s: a device name has 1 to %zu characters", plan->name,
 				    sizeof(name) - 1);
 	}
-	memcpy(name, devargs, length);
+	memcpy(name, plan->devargs, length);
 	name[length] = '\0';
-	memcpy(ethdev->port.name, name, sizeof(name));
 	if (!rte_eth_dev_get_port_by_name(name, &ethdev->id))
 		return 0;
-	result = rte_dev_probe(devargs);
+	result = rte_dev_probe(plan->devargs);
 	if (result)
-		return fail(error, result, devargs, "no such device");
+		return fail(error, result, plan->name, "no such device");
 	if (rte_eth_dev_get_port_by_name(name, &ethdev->id))
-		return vl_error_set(error, -ENODEV, "port %s: not a network device", devargs);
+		return vl_error_set(error, -ENODEV, "port %s: not a network device", plan->name);
 	ethdev->was_probed = true;
 	return 0;
 }
 
-static uint16_t descriptors(uint16_t wanted, const struct rte_eth_desc_lim *limit)
+static uint16_t descriptors(uint16_t wanted, uint16_t otherwise,
+			    const struct rte_eth_desc_lim *limit)
 {
-	uint16_t count = wanted ? wanted : DEFAULT_DESCRIPTORS;
+	uint16_t count = wanted ? wanted : otherwise;
 
+	if (!count)
+		count = DEFAULT_DESCRIPTORS;
 	if (limit->nb_max)
 		count = RTE_MIN(count, limit->nb_max);
 	count = RTE_MAX(count, limit->nb_min);
 	return limit->nb_align > 1 ? (uint16_t)RTE_ALIGN_CEIL(count, limit->nb_align) : count;
 }
 
-/* A device whose MTU cannot be set (net_null, net_ring) takes any frame. */
-static int set_mtu(const struct ethdev_port *ethdev, struct vl_error *error)
+static void note_abilities(struct vl_port *port, const struct vl_ethdev_plan *plan,
+			   const struct rte_eth_dev_info *info)
 {
-	int result = rte_eth_dev_set_mtu(ethdev->id, MTU);
+	struct vl_port_abilities *abilities = &port->abilities;
 
-	if (!result || result == -ENOTSUP)
-		return 0;
-	return fail(error, result, ethdev->port.name, "the MTU cannot be set to " RTE_STR(MTU));
+	abilities->max_queues = RTE_MIN(info->max_rx_queues, info->max_tx_queues);
+	if (plan->max_queues)
+		abilities->max_queues = RTE_MIN(abilities->max_queues, plan->max_queues);
+	abilities->max_mtu = info->max_mtu == UINT16_MAX ? 0 : info->max_mtu;
+	abilities->rss_udp =
+		plan->spreads_flows || (info->flow_type_rss_offloads & WANTED_RSS) == WANTED_RSS;
+	abilities->tx_ipv4_checksum = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM;
+	abilities->tx_udp_checksum = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
+	abilities->tx_vlan_insert = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_VLAN_INSERT;
+	abilities->tx_multi_segment = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+	abilities->rx_multi_segment =
+		plan->must_scatter || (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER);
+	abilities->rx_timestamp = info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP;
+	port->numa_node = rte_eth_dev_socket_id(((struct ethdev_port *)port)->id);
 }
 
-static int set_up(struct ethdev_port *ethdev, const struct vl_port_config *config,
-		  struct vl_error *error)
+/* The longest frame in one buffer of the smallest of the mempools. */
+static uint32_t buffer_room(const struct vl_port_config *config, uint16_t queue_count)
 {
-	struct rte_eth_conf conf = {0};
-	struct rte_eth_dev_info info;
-	int result = rte_eth_dev_info_get(ethdev->id, &info);
-	uint16_t rx_count, tx_count;
+	uint32_t room = UINT16_MAX;
 
-	if (result)
-		return fail(error, result, ethdev->port.name, "does not describe itself");
-	rx_count = descriptors(config->rx_descriptors, &info.rx_desc_lim);
-	tx_count = descriptors(config->tx_descriptors, &info.tx_desc_lim);
-	result = rte_eth_dev_configure(ethdev->id, 1, 1, &conf);
-	if (result)
-		return fail(error, result, ethdev->port.name, "cannot be configured");
-	result = set_mtu(ethdev, error);
-	if (result)
-		return result;
-	result = rte_eth_rx_queue_setup(ethdev->id, 0, rx_count, SOCKET_ID_ANY, NULL,
-					config->mempool);
-	if (result)
-		return fail(error, result, ethdev->port.name, "no receive queue");
-	result = rte_eth_tx_queue_setup(ethdev->id, 0, tx_count, SOCKET_ID_ANY, NULL);
-	if (result)
-		return fail(error, result, ethdev->port.name, "no transmit queue");
+	for (uint16_t queue = 0; queue < queue_count; queue++) {
+		struct rte_mempool *mempool = config->mempools[queue];
+
+		if (mempool)
+			room = RTE_MIN(room, (uint32_t)rte_pktmbuf_data_room_size(mempool) -
+						     RTE_PKTMBUF_HEADROOM);
+	}
+	return room;
+}
+
+static int choose_mtu(struct vl_port *port, const struct vl_ethdev_plan *plan,
+		      const struct vl_port_config *config, struct vl_error *error)
+{
+	uint16_t most = port->abilities.max_mtu ? port->abilities.max_mtu : VL_PORT_MAX_MTU;
+
+	if (plan->mtu) {
+		port->mtu = plan->mtu;
+		return 0;
+	}
+	if (config->mtu > most) {
+		return vl_error_set(error, -EINVAL,
+				    "port %s: MTU %u, and the device has %u at most", port->name,
+				    config->mtu, most);
+	}
+	port->mtu = config->mtu ? config->mtu : RTE_MIN(VL_PORT_DEFAULT_MTU, most);
 	return 0;
 }
 
-static int start(struct ethdev_port *ethdev, struct vl_error *error)
+static int configure(struct ethdev_port *ethdev, const struct rte_eth_dev_info *info,
+		     const struct vl_port_config *config, struct vl_error *error)
+{
+	struct vl_port *port = &ethdev->port;
+	uint64_t rss = info->flow_type_rss_offloads & WANTED_RSS;
+	uint32_t needed = port->mtu + (uint32_t)RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN;
+	uint32_t room = buffer_room(config, port->queue_count);
+	struct rte_eth_conf conf = {0};
+	int result;
+
+	if (needed > room) {
+		if (!port->abilities.rx_multi_segment) {
+			return vl_error_set(
+				error, -EINVAL,
+				"port %s: MTU %u needs buffers of %u bytes, and they have "
+				"%u: make the mempool for longer frames",
+				port->name, port->mtu, needed, room);
+		}
+		conf.rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
+	}
+	if (config->rx_timestamps)
+		conf.rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP;
+	conf.txmode.offloads = info->tx_offload_capa & WANTED_TX_OFFLOADS;
+	if (port->queue_count > 1 && rss) {
+		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+		conf.rx_adv_conf.rss_conf.rss_hf = rss;
+	}
+	result = rte_eth_dev_configure(ethdev->id, port->queue_count, port->queue_count, &conf);
+	return result ? fail(error, result, port->name, "cannot be configured") : 0;
+}
+
+/* A device whose MTU cannot be set (net_null, net_ring) takes any frame. */
+static int set_mtu(struct ethdev_port *ethdev, const struct vl_ethdev_plan *plan,
+		   struct vl_error *error)
+{
+	char what[64];
+	int result;
+
+	if (plan->mtu)
+		return 0;
+	result = rte_eth_dev_set_mtu(ethdev->id, ethdev->port.mtu);
+	ethdev->port.abilities.sets_mtu = !result;
+	if (!result || result == -ENOTSUP)
+		return 0;
+	snprintf(what, sizeof(what), "the MTU cannot be set to %u", ethdev->port.mtu);
+	return fail(error, result, ethdev->port.name, what);
+}
+
+static int set_up_queues(struct ethdev_port *ethdev, const struct rte_eth_dev_info *info,
+			 const struct vl_ethdev_plan *plan, const struct vl_port_config *config,
+			 struct vl_error *error)
+{
+	uint16_t rx_count =
+		descriptors(config->rx_descriptors, plan->descriptors, &info->rx_desc_lim);
+	uint16_t tx_count =
+		descriptors(config->tx_descriptors, plan->descriptors, &info->tx_desc_lim);
+	unsigned int node = (unsigned int)ethdev->port.numa_node;
+	int result;
+
+	for (uint16_t queue = 0; queue < ethdev->port.queue_count; queue++) {
+		struct rte_mempool *mempool =
+			config->mempools[queue] ? config->mempools[queue] : config->mempools[0];
+
+		result = rte_eth_rx_queue_setup(ethdev->id, queue, rx_count, node, NULL, mempool);
+		if (result)
+			return fail(error, result, ethdev->port.name, "no receive queue");
+		result = rte_eth_tx_queue_setup(ethdev->id, queue, tx_count, node, NULL);
+		if (result)
+			return fail(error, result, ethdev->port.name, "no transmit queue");
+	}
+	return 0;
+}
+
+static int set_up(struct ethdev_port *ethdev, const struct vl_ethdev_plan *plan,
+		  const struct vl_port_config *config, struct vl_error *error)
+{
+	struct vl_port *port = &ethdev->port;
+	struct rte_eth_dev_info info;
+	int result = rte_eth_dev_info_get(ethdev->id, &info);
+
+	if (result)
+		return fail(error, result, port->name, "does not describe itself");
+	note_abilities(port, plan, &info);
+	port->queue_count =
+		RTE_MIN(config->queue_count ? config->queue_count : 1, port->abilities.max_queues);
+	result = choose_mtu(port, plan, config, error);
+	if (!result)
+		result = configure(ethdev, &info, config, error);
+	if (!result)
+		result = set_mtu(ethdev, plan, error);
+	if (!result)
+		result = set_up_queues(ethdev, &info, plan, config, error);
+	return result;
+}
+
+/* Multicast is taken whole: neighbour discovery and pause frames come so. */
+static void set_address(struct ethdev_port *ethdev, const struct vl_ethdev_plan *plan,
+			const struct vl_port_config *config)
+{
+	struct vl_port *port = &ethdev->port;
+	struct rte_ether_addr wanted, own = {0};
+	bool is_own;
+
+	memcpy(wanted.addr_bytes, config->mac, sizeof(config->mac));
+	rte_eth_macaddr_get(ethdev->id, &own);
+	is_own = rte_is_zero_ether_addr(&wanted) || rte_is_same_ether_addr(&wanted, &own);
+	if (!is_own && !plan->keeps_mac)
+		port->abilities.sets_mac = !rte_eth_dev_default_mac_addr_set(ethdev->id, &wanted);
+	if (is_own)
+		wanted = own;
+	memcpy(port->mac, wanted.addr_bytes, sizeof(port->mac));
+	if (!is_own && !port->abilities.sets_mac)
+		rte_eth_promiscuous_enable(ethdev->id);
+	else if (rte_eth_allmulticast_enable(ethdev->id))
+		rte_eth_promiscuous_enable(ethdev->id);
+}
+
+/* Pause frames are the endpoint's to obey and to send. */
+static void turn_flow_control_off(struct ethdev_port *ethdev)
+{
+	struct rte_eth_fc_conf flow_control = {0};
+	int result = rte_eth_dev_flow_ctrl_get(ethdev->id, &flow_control);
+
+	if (result)
+		return;
+	flow_control.mode = RTE_ETH_FC_NONE;
+	flow_control.autoneg = 0;
+	flow_control.mac_ctrl_frame_fwd = 1;
+	result = rte_eth_dev_flow_ctrl_set(ethdev->id, &flow_control);
+	if (result) {
+		flow_control.mac_ctrl_frame_fwd = 0;
+		result = rte_eth_dev_flow_ctrl_set(ethdev->id, &flow_control);
+	}
+	ethdev->port.abilities.flow_control_off = !result;
+}
+
+static int start(struct ethdev_port *ethdev, const struct vl_ethdev_plan *plan,
+		 const struct vl_port_config *config, struct vl_error *error)
 {
 	struct rte_eth_link link;
-	struct rte_ether_addr address;
 	int result = rte_eth_dev_start(ethdev->id);
 
 	if (result)
 		return fail(error, result, ethdev->port.name, "does not start");
 	ethdev->is_started = true;
-	/* Unicast to another address is dropped, and counted, by the transport. */
-	rte_eth_promiscuous_enable(ethdev->id);
-	if (!rte_eth_macaddr_get(ethdev->id, &address))
-		memcpy(ethdev->port.mac, address.addr_bytes, sizeof(ethdev->port.mac));
+	set_address(ethdev, plan, config);
+	turn_flow_control_off(ethdev);
+	ethdev->port.abilities.steers_qpn = vl_flow_rule_qpn_is_possible(ethdev->id);
 	if (!rte_eth_link_get_nowait(ethdev->id, &link) && link.link_status &&
 	    link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN)
 		ethdev->port.link_rate = link.link_speed * UINT64_C(1000000);
+	if (plan->link_rate)
+		ethdev->port.link_rate = plan->link_rate;
 	return 0;
 }
 
-static struct vl_port *open_ethdev(const char *devargs, const struct vl_port_config *config,
-				   struct vl_error *error)
+struct vl_port *vl_ethdev_open(const struct vl_ethdev_plan *plan,
+			       const struct vl_port_config *config, struct vl_error *error)
 {
 	struct ethdev_port *ethdev = rte_zmalloc(NULL, sizeof(*ethdev), RTE_CACHE_LINE_SIZE);
 	int result;
 
 	if (!ethdev) {
-		vl_error_set(error, -ENOMEM, "port %s: no memory", devargs);
+		vl_error_set(error, -ENOMEM, "port %s: no memory", plan->name);
 		return NULL;
 	}
 	ethdev->port.operations = &ethdev_operations;
+	snprintf(ethdev->port.name, sizeof(ethdev->port.name), "%s", plan->name);
 	vl_log_clear();
-	if (find_or_probe(ethdev, devargs, error)) {
+	if (find_or_probe(ethdev, plan, error)) {
 		rte_free(ethdev);
 		return NULL;
 	}
-	result = set_up(ethdev, config, error);
+	result = set_up(ethdev, plan, config, error);
 	if (!result)
-		result = start(ethdev, error);
+		result = start(ethdev, plan, config, error);
 	if (result) {
 		ethdev_close(&ethdev->port);
 		return NULL;
 	}
 	return &ethdev->port;
-}
-
-struct vl_port *vl_ethdev_open_vdev(const char *devargs, const struct vl_port_config *config,
-				    struct vl_error *error)
-{
-	return open_ethdev(devargs, config, error);
-}
-
-struct vl_port *vl_ethdev_open_pci(const char *address, const struct vl_port_config *config,
-				   struct vl_error *error)
-{
-	unsigned int domain, bus, device, function;
-	char full[VL_PORT_NAME_LENGTH];
-	int end = 0;
-
-	if (sscanf(address, "%4x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &end) != 4) {
-		domain = 0;
-		if (sscanf(address, "%2x:%2x.%1x%n", &bus, &device, &function, &end) != 3)
-			end = 0;
-	}
-	if (!end || (address[end] && address[end] != ',')) {
-		vl_error_set(
-			error, -EINVAL,
-			"port pci:%s: not a PCI address; write it as lspci -D does: 0000:3b:00.0",
-			address);
-		return NULL;
-	}
-	snprintf(full, sizeof(full), "%04x:%02x:%02x.%x%s", domain, bus, device, function,
-		 address + end);
-	return open_ethdev(full, config, error);
 }

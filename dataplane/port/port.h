@@ -2,8 +2,12 @@
 /* Copyright (c) 2026 the verbline authors */
 
 /*
- * A port: where a worker takes frames from and gives frames to. One file for each kind; whatever
- * its kind, one worker uses a port, in bursts of mbufs, and never blocks in it.
+ * A port: where workers take frames from and give frames to. One file for each kind that has logic
+ * of its own; whatever its kind, a port has one or more queues, each used by one worker at a time,
+ * in bursts of mbufs, and never blocks.
+ *
+ * Frames reach mbufs as they are on the wire, from the destination MAC to the last byte before the
+ * FCS, with their VLAN tags.
  *
  * Ownership: a received mbuf is the caller's; a transmitted one is the port's. Those that transmit
  * did not take stay the caller's, who keeps them and tries again.
@@ -12,6 +16,7 @@
 #define VERBLINE_PORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "dataplane/runtime/error.h"
@@ -23,21 +28,53 @@ struct vl_port;
 #define VL_PORT_NAME_LENGTH 64
 /* Mbufs in one call at most. */
 #define VL_PORT_BURST 32
+/* One for each worker at most. */
+#define VL_PORT_MAX_QUEUES 64
+/* Of the Ethernet payload: from the least of IPv6 to jumbo frames. The default takes path MTU 4096
+ * with all headers. */
+#define VL_PORT_MIN_MTU     1280
+#define VL_PORT_MAX_MTU     9600
+#define VL_PORT_DEFAULT_MTU 4240
 
-/* What the port itself lost or refused, beside what its worker counts. */
+/* What the port itself lost or refused, beside what its workers count. */
 struct vl_port_statistics {
+	uint64_t rx_frames, rx_bytes; /* as the device counts them, 0 where it does not */
+	uint64_t tx_frames, tx_bytes;
 	uint64_t rx_missed; /* frames: no room in the receive queue */
 	uint64_t rx_errors; /* frames damaged */
 	uint64_t rx_nombuf; /* frames lost, or receptions put off, as the mempool was empty */
 	uint64_t tx_errors; /* frames that the device failed to send */
 };
 
+/* What the device itself does, and has been set up to do. Without an ability, either nothing is
+ * lost (software does it) or a call says -ENOTSUP. */
+struct vl_port_abilities {
+	uint16_t max_queues;   /* of each direction */
+	uint16_t max_mtu;      /* 0: not known, any goes */
+	bool sets_mtu;         /* false: it takes whatever the buffers hold */
+	bool sets_mac;         /* else promiscuous mode stands in for it */
+	bool rss_udp;          /* spreads RoCEv2 over the queues by IP addresses and UDP ports */
+	bool steers_qpn;       /* vl_port_steer_qpn */
+	bool tx_ipv4_checksum; /* RTE_MBUF_F_TX_IP_CKSUM */
+	bool tx_udp_checksum;  /* RTE_MBUF_F_TX_UDP_CKSUM */
+	bool tx_vlan_insert;   /* RTE_MBUF_F_TX_VLAN */
+	bool tx_multi_segment; /* frames of several mbufs */
+	bool rx_multi_segment; /* frames longer than a buffer come in several */
+	bool rx_timestamp;     /* in its own clock */
+	bool flow_control_off; /* pause frames are passed up, and not obeyed, by the device's word
+				*/
+};
+
 struct vl_port_operations {
 	const char *kind;
 	/* Both return how many mbufs, 0 to count. */
-	uint16_t (*receive)(struct vl_port *port, struct rte_mbuf **mbufs, uint16_t count);
-	uint16_t (*transmit)(struct vl_port *port, struct rte_mbuf **mbufs, uint16_t count);
-	/* Control thread. */
+	uint16_t (*receive)(struct vl_port *port, uint16_t queue, struct rte_mbuf **mbufs,
+			    uint16_t count);
+	uint16_t (*transmit)(struct vl_port *port, uint16_t queue, struct rte_mbuf **mbufs,
+			     uint16_t count);
+	/* Control thread. steer_qpn may be NULL. */
+	int (*steer_qpn)(struct vl_port *port, uint32_t qpn, uint32_t mask, uint16_t queue,
+			 struct vl_error *error);
 	void (*statistics)(struct vl_port *port, struct vl_port_statistics *statistics);
 	void (*close)(struct vl_port *port);
 };
@@ -46,52 +83,77 @@ struct vl_port_operations {
 struct vl_port {
 	const struct vl_port_operations *operations;
 	char name[VL_PORT_NAME_LENGTH];
+	/* Of each direction: those asked for, or as many as the device has if that is less. A
+	 * worker without a queue of its own hands its frames to one that has. */
+	uint16_t queue_count;
+	uint16_t mtu;       /* in force, of the Ethernet payload */
 	uint8_t mac[6];     /* zero: the port has none */
 	uint64_t link_rate; /* bit/s; 0: unknown */
+	int numa_node;      /* -1: none in particular */
+	struct vl_port_abilities abilities;
 };
 
-static inline uint16_t vl_port_receive(struct vl_port *port, struct rte_mbuf **mbufs,
-				       uint16_t count)
+static inline uint16_t vl_port_receive(struct vl_port *port, uint16_t queue,
+				       struct rte_mbuf **mbufs, uint16_t count)
 {
-	return port->operations->receive(port, mbufs, count);
+	return port->operations->receive(port, queue, mbufs, count);
 }
 
-static inline uint16_t vl_port_transmit(struct vl_port *port, struct rte_mbuf **mbufs,
-					uint16_t count)
+static inline uint16_t vl_port_transmit(struct vl_port *port, uint16_t queue,
+					struct rte_mbuf **mbufs, uint16_t count)
 {
-	return port->operations->transmit(port, mbufs, count);
+	return port->operations->transmit(port, queue, mbufs, count);
 }
 
 void vl_port_statistics(struct vl_port *port, struct vl_port_statistics *statistics);
 /* Frees what is still queued in the port, and the port. NULL is allowed. */
 void vl_port_close(struct vl_port *port);
 
+/* Brings RoCEv2 packets whose destination QPN, under the 24-bit mask, is qpn to a queue. 0;
+ * -ENOTSUP: the device, or this version of DPDK, has no such rules; or what the device says. */
+int vl_port_steer_qpn(struct vl_port *port, uint32_t qpn, uint32_t mask, uint16_t queue,
+		      struct vl_error *error);
+
+/* Zero in a field takes the default. */
 struct vl_port_config {
-	struct rte_mempool *mempool; /* of received frames */
-	uint16_t rx_descriptors;     /* 0: 1024, or what the device allows */
-	uint16_t tx_descriptors;     /* 0: 1024, or what the device allows */
+	/* Of the frames received on each queue, in buffers that hold the MTU (or the port joins
+	 * several, if it can); NULL: as queue 0, which must have one. */
+	struct rte_mempool *mempools[VL_PORT_MAX_QUEUES];
+	uint16_t queue_count; /* at most; 0: 1 */
+	uint16_t mtu;         /* VL_PORT_MIN_MTU to VL_PORT_MAX_MTU; 0: VL_PORT_DEFAULT_MTU, or the
+				 most that the device has, if that is less */
+	uint8_t mac[6];       /* zero: the device's own */
+	bool rx_timestamps;   /* of the device, if it makes them; may cost it speed */
+	uint16_t rx_descriptors; /* of each queue; 0: 1024, or what the device allows */
+	uint16_t tx_descriptors; /* of each queue; 0: 1024, or what the device allows */
 };
 
 /*
- * Opens a device by a name of the form KIND:DETAIL, and starts it. Kinds:
- *   vdev:NAME[,ARGUMENT...]  a virtual device of DPDK, made if it does not exist
- *                            ("vdev:net_null0", "vdev:net_ring0", "vdev:net_pcap0,rx_pcap=in.pcap")
- *   pci:ADDRESS              a NIC bound to a driver that DPDK can use (needs use_pci in EAL)
- * NULL: *error says what is wrong with the name or the device.
+ * Opens a port by a name of the form KIND:DETAIL[,OPTION...], and starts it; vl_port_names_help
+ * says which there are. NULL: *error says what is wrong with the name or the device, and what would
+ * be right. EAL is to run, started with this name among its ports.
  */
 struct vl_port *vl_port_open(const char *name, const struct vl_port_config *config,
 			     struct vl_error *error);
 
+/* The form of a name alone: 0, or -EINVAL with *error filled. Needs no EAL. */
+int vl_port_check_name(const char *name, struct vl_error *error);
+/* For --help: a line or more for each kind, each with a line end. */
+const char *vl_port_names_help(void);
+/* True: a device on the PCI bus, whose devargs are written, for EAL to take it. */
+bool vl_port_name_is_pci(const char *name, char *devargs, size_t size);
+
 /*
- * A link between two workers, or a worker and itself: two rings of mbufs, each with one producer
- * and one consumer. It is as fast as the cores are and loses nothing: a full ring takes no more.
- * (Rate, propagation and impairments are dataplane/fabric/link.h's.)
+ * A link between two ports in this process: for each queue two rings of mbufs, each with one
+ * producer and one consumer; what goes out on a queue comes in on the other end's same queue. It is
+ * as fast as the cores are and loses nothing: a full ring takes no more. (Rate, propagation and
+ * impairments are dataplane/fabric/link.h's.)
  *
- * Makes the two ends, with room for size frames each way, 1 to 2^20; each is closed by itself, and
- * the rings go with the second. name, of at most 20 characters, is the first end's; the second's
- * is NAME-peer. 0 or a negative errno value.
+ * Makes the two ends, with room for size frames each way on each queue, 1 to 2^20; each is closed
+ * by itself, and the rings go with the second. name, of at most 20 characters, is the first end's;
+ * the second's is NAME-peer. 0 or a negative errno value.
  */
-int vl_ring_link_open(const char *name, uint32_t size, struct vl_port *ends[2],
-		      struct vl_error *error);
+int vl_ring_link_open(const char *name, uint16_t queue_count, uint32_t size,
+		      struct vl_port *ends[2], struct vl_error *error);
 
 #endif

@@ -11,4 +11,7 @@
 #error "verbline needs DPDK 22.11 or later"
 #endif
 
+/* RTE_FLOW_ITEM_TYPE_IB_BTH. */
+#define VL_COMPAT_HAS_FLOW_ITEM_BTH (RTE_VERSION >= RTE_VERSION_NUM(23, 7, 0, 0))
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "dataplane/runtime/eal.h"
 
+#include "dataplane/port/port.h"
 #include "dataplane/runtime/compat.h"
 #include "dataplane/runtime/hugepages.h"
 #include "dataplane/runtime/log.h"
@@ -188,7 +189,7 @@ static int choose_lcores(const struct vl_eal_config *config, struct vl_error *er
 
 static int add_arguments(const struct vl_eal_config *config, struct vl_error *error)
 {
-	bool use_pci = config->use_pci || user_gave(config, "-a") || user_gave(config, "--allow");
+	bool use_pci = user_gave(config, "-a") || user_gave(config, "--allow");
 	int result;
 
 	if (add_argument("verbline"))
@@ -204,6 +205,15 @@ static int add_arguments(const struct vl_eal_config *config, struct vl_error *er
 	if (!user_gave(config, "--telemetry") && !user_gave(config, "--no-telemetry") &&
 	    add_argument("--no-telemetry"))
 		return -E2BIG;
+	for (unsigned int i = 0; i < config->port_count; i++) {
+		char devargs[VL_ERROR_LENGTH];
+
+		if (!vl_port_name_is_pci(config->ports[i], devargs, sizeof(devargs)))
+			continue;
+		use_pci = true;
+		if (add_argument("-a") || add_argument("%s", devargs))
+			return -E2BIG;
+	}
 	if (!use_pci && !user_gave(config, "--no-pci") && add_argument("--no-pci"))
 		return -E2BIG;
 	/* Virtual devices address memory by pointers; only NICs need physical addresses. */

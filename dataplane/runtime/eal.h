@@ -32,7 +32,10 @@ struct vl_eal_config {
 	unsigned int worker_count; /* 1 to VL_MAX_WORKERS */
 	unsigned int memory_mb;    /* for mempools and rings; 0: VL_EAL_DEFAULT_MEMORY_MB */
 	enum vl_hugepages hugepages;
-	bool use_pci; /* look for NICs on the PCI bus; not needed for virtual devices and rings */
+	/* Names of the ports that will be opened, as vl_port_open takes them: of the NICs on the
+	 * PCI bus those among them are taken, and no others. */
+	const char *const *ports;
+	unsigned int port_count;
 	bool verbose; /* DPDK's own messages go to standard error */
 	/* The user's own EAL options, passed on as they are; they win over ours. */
 	int argument_count;

@@ -28,7 +28,7 @@ static void prefetch_data(const struct rte_mbuf *mbuf)
 static uint32_t receive_burst(struct vl_endpoint_stage *stage, uint64_t now)
 {
 	struct rte_mbuf *mbufs[VL_PORT_BURST];
-	uint16_t count = vl_port_receive(stage->port, mbufs, VL_PORT_BURST);
+	uint16_t count = vl_port_receive(stage->port, stage->queue, mbufs, VL_PORT_BURST);
 
 	for (uint16_t i = 0; i < count; i++)
 		prefetch_descriptor(mbufs[i]);
@@ -56,7 +56,7 @@ static uint32_t flush(struct vl_endpoint_stage *stage)
 
 	if (!count)
 		return 0;
-	sent = vl_port_transmit(stage->port, stage->pending, count);
+	sent = vl_port_transmit(stage->port, stage->queue, stage->pending, count);
 	stage->pending_count = count - sent;
 	if (sent == count)
 		return sent;

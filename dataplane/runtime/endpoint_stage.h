@@ -31,6 +31,7 @@ struct vl_endpoint_stage_counters {
 struct vl_endpoint_stage {
 	struct vl_endpoint *endpoint;
 	struct vl_port *port;
+	uint16_t queue;                 /* of the port; 0 unless set before the worker starts */
 	struct vl_mbuf_frame_pool pool; /* of what is sent; counts when it is empty */
 	struct vl_endpoint_stage_counters counters;
 	uint16_t pending_count; /* made, and not yet taken by the port */

@@ -12,10 +12,14 @@
 #include <errno.h>
 #include <string.h>
 
-#define DATA_ROOM    RTE_ALIGN_CEIL(RTE_PKTMBUF_HEADROOM + VL_MAX_FRAME_LENGTH, RTE_CACHE_LINE_SIZE)
 #define PRIVATE_SIZE RTE_ALIGN_CEIL(sizeof(struct vl_frame), RTE_MBUF_PRIV_ALIGN)
 #define CACHE_SIZE   256
 #define FIFO_COUNT   1024u
+
+static uint16_t data_room(uint32_t frame_length)
+{
+	return (uint16_t)RTE_ALIGN_CEIL(RTE_PKTMBUF_HEADROOM + frame_length, RTE_CACHE_LINE_SIZE);
+}
 
 /* A cache holds up to 1.5 times its size, and a pool must have more than that. */
 static uint32_t cache_size(uint32_t count)
@@ -28,20 +32,26 @@ static uint32_t cache_size(uint32_t count)
  * the cache. While that fits it costs least; a larger pool gives out the buffer that came back
  * last, if DPDK has its lock-free stack.
  */
-static struct rte_mempool *create_pool(const char *name, uint32_t count)
+static struct rte_mempool *create_pool(const char *name, uint32_t count, uint16_t room)
 {
 	struct rte_mempool *pool = NULL;
 
 	if (count > FIFO_COUNT)
 		pool = rte_pktmbuf_pool_create_by_ops(name, count, cache_size(count), PRIVATE_SIZE,
-						      DATA_ROOM, SOCKET_ID_ANY, "lf_stack");
+						      room, SOCKET_ID_ANY, "lf_stack");
 	if (!pool)
-		pool = rte_pktmbuf_pool_create(name, count, cache_size(count), PRIVATE_SIZE,
-					       DATA_ROOM, SOCKET_ID_ANY);
+		pool = rte_pktmbuf_pool_create(name, count, cache_size(count), PRIVATE_SIZE, room,
+					       SOCKET_ID_ANY);
 	return pool;
 }
 
 struct rte_mempool *vl_mempool_create(const char *name, uint32_t count, struct vl_error *error)
+{
+	return vl_mempool_create_jumbo(name, count, VL_MAX_FRAME_LENGTH, error);
+}
+
+struct rte_mempool *vl_mempool_create_jumbo(const char *name, uint32_t count, uint32_t frame_length,
+					    struct vl_error *error)
 {
 	struct rte_mempool *pool;
 
@@ -50,18 +60,29 @@ struct rte_mempool *vl_mempool_create(const char *name, uint32_t count, struct v
 			     VL_MAX_MEMPOOL_SIZE);
 		return NULL;
 	}
-	pool = create_pool(name, count);
+	if (frame_length < VL_MAX_FRAME_LENGTH || frame_length > VL_MAX_JUMBO_LENGTH) {
+		vl_error_set(error, -EINVAL, "mempool %s: buffers of %u bytes, must be %u to %u",
+			     name, frame_length, VL_MAX_FRAME_LENGTH, VL_MAX_JUMBO_LENGTH);
+		return NULL;
+	}
+	pool = create_pool(name, count, data_room(frame_length));
 	if (!pool) {
 		vl_error_set(error, -rte_errno,
 			     "mempool %s: no room for %u buffers (%u MB): give more memory (%s)",
-			     name, count, vl_mempool_megabytes(count), rte_strerror(rte_errno));
+			     name, count, vl_mempool_jumbo_megabytes(count, frame_length),
+			     rte_strerror(rte_errno));
 	}
 	return pool;
 }
 
 uint32_t vl_mempool_megabytes(uint32_t count)
 {
-	uint64_t each = sizeof(struct rte_mbuf) + PRIVATE_SIZE + DATA_ROOM +
+	return vl_mempool_jumbo_megabytes(count, VL_MAX_FRAME_LENGTH);
+}
+
+uint32_t vl_mempool_jumbo_megabytes(uint32_t count, uint32_t frame_length)
+{
+	uint64_t each = sizeof(struct rte_mbuf) + PRIVATE_SIZE + data_room(frame_length) +
 			2 * RTE_CACHE_LINE_SIZE + 2 * sizeof(void *);
 
 	return (uint32_t)((count * each + (1u << 20) - 1) >> 20) + 1;

@@ -17,6 +17,8 @@
 
 /* Path MTU 4096, the longest headers, pad, ICRC and VCRC. */
 #define VL_MAX_FRAME_LENGTH (4096u + 128 + 3 + 4 + 2)
+/* MTU 9600 with an Ethernet header and two VLAN tags. */
+#define VL_MAX_JUMBO_LENGTH (9600u + 14 + 8)
 #define VL_MAX_MEMPOOL_SIZE (1u << 22)
 
 /* count: buffers that the pool has at least, 1 to VL_MAX_MEMPOOL_SIZE. Each worker keeps a cache of
@@ -24,6 +26,11 @@
 struct rte_mempool *vl_mempool_create(const char *name, uint32_t count, struct vl_error *error);
 /* Megabytes that such a pool takes, to size EAL's memory before it starts. */
 uint32_t vl_mempool_megabytes(uint32_t count);
+/* The same for frames of up to frame_length bytes, at least VL_MAX_FRAME_LENGTH: jumbo frames that
+ * are to be in one buffer. At most VL_MAX_JUMBO_LENGTH. */
+struct rte_mempool *vl_mempool_create_jumbo(const char *name, uint32_t count, uint32_t frame_length,
+					    struct vl_error *error);
+uint32_t vl_mempool_jumbo_megabytes(uint32_t count, uint32_t frame_length);
 
 /* One worker's view of a mempool as a pool of frames. */
 struct vl_mbuf_frame_pool {

@@ -61,7 +61,7 @@ static uint32_t run_filling(void *context, uint64_t now)
 		half->pending_count = 0;
 		return VL_PORT_BURST;
 	}
-	sent = vl_port_transmit(half->port, half->pending, half->pending_count);
+	sent = vl_port_transmit(half->port, 0, half->pending, half->pending_count);
 	half->pending_count -= sent;
 	memmove(half->pending, half->pending + sent,
 		half->pending_count * sizeof(half->pending[0]));
@@ -72,7 +72,7 @@ static uint32_t run_emptying(void *context, uint64_t now)
 {
 	struct half *half = context;
 	struct rte_mbuf *mbufs[VL_PORT_BURST];
-	uint16_t count = vl_port_receive(half->port, mbufs, VL_PORT_BURST);
+	uint16_t count = vl_port_receive(half->port, 0, mbufs, VL_PORT_BURST);
 
 	(void)now;
 	for (uint16_t i = 0; i < count; i++) {
@@ -150,7 +150,7 @@ int live_limit_two_cores(const struct live_limit_config *config, double *gbps,
 	struct half halves[2] = {0};
 	int result = -1;
 
-	if (mempool && !vl_ring_link_open("limit", config->ring_size, ends, error) &&
+	if (mempool && !vl_ring_link_open("limit", 1, config->ring_size, ends, error) &&
 	    !prepare(&halves[0], config, 0, mempool, ends[0], run_filling, error) &&
 	    !prepare(&halves[1], config, 1, mempool, ends[1], run_emptying, error))
 		result = run_both(halves, config->seconds, error);

@@ -129,7 +129,7 @@ int live_pair_open(struct live_pair *pair, const struct live_pair_config *config
 	struct vl_port *ends[2];
 
 	memset(pair, 0, sizeof(*pair));
-	if (vl_ring_link_open("pair", config->ring_size, ends, error))
+	if (vl_ring_link_open("pair", 1, config->ring_size, ends, error))
 		return -1;
 	for (unsigned int i = 0; i < 2; i++)
 		pair->sides[i].port = ends[i];

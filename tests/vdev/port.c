@@ -140,7 +140,7 @@ static uint32_t send_numbers(struct vl_port *port, uint32_t from, uint32_t to)
 			CU_ASSERT_PTR_NOT_NULL_FATAL(mbufs[count]);
 			count++;
 		}
-		sent = vl_port_transmit(port, mbufs, count);
+		sent = vl_port_transmit(port, 0, mbufs, count);
 		rte_pktmbuf_free_bulk(mbufs + sent, count - sent);
 		from += sent;
 		if (sent < count)
@@ -154,7 +154,7 @@ static uint32_t receive_numbers(struct vl_port *port, uint32_t next)
 	struct rte_mbuf *mbufs[VL_PORT_BURST];
 	uint16_t count;
 
-	while ((count = vl_port_receive(port, mbufs, VL_PORT_BURST))) {
+	while ((count = vl_port_receive(port, 0, mbufs, VL_PORT_BURST))) {
 		for (uint16_t i = 0; i < count; i++) {
 			if (number_of(mbufs[i]) != next)
 				CU_FAIL("out of order");
@@ -171,7 +171,7 @@ static void test_ring_both_ways(void)
 	struct vl_port *ends[2];
 	struct vl_error error;
 
-	CU_ASSERT_EQUAL_FATAL(vl_ring_link_open("link", 100, ends, &error), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_ring_link_open("link", 1, 100, ends, &error), 0);
 	CU_ASSERT_STRING_EQUAL(ends[0]->name, "link");
 	CU_ASSERT_STRING_EQUAL(ends[1]->name, "link-peer");
 	for (uint32_t round = 0, next = 0; round < 50; round++, next += 77) {
@@ -195,7 +195,7 @@ static void test_ring_full(void)
 	struct vl_port *ends[2];
 	struct vl_error error;
 
-	CU_ASSERT_EQUAL_FATAL(vl_ring_link_open("tiny", 4, ends, &error), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_ring_link_open("tiny", 1, 4, ends, &error), 0);
 	CU_ASSERT_EQUAL(send_numbers(ends[0], 0, 40), 4);
 	CU_ASSERT_EQUAL(buffers_in_use(), 4);
 	CU_ASSERT_EQUAL(send_numbers(ends[0], 4, 40), 4);
@@ -215,13 +215,14 @@ static void test_ring_errors(void)
 	struct vl_port *ends[2], *again[2];
 	struct vl_error error;
 
-	CU_ASSERT_EQUAL(vl_ring_link_open("", 4, ends, &error), -EINVAL);
-	CU_ASSERT_EQUAL(vl_ring_link_open("a-name-that-is-far-too-long", 4, ends, &error), -EINVAL);
-	CU_ASSERT_EQUAL(vl_ring_link_open("zero", 0, ends, &error), -EINVAL);
+	CU_ASSERT_EQUAL(vl_ring_link_open("", 1, 4, ends, &error), -EINVAL);
+	CU_ASSERT_EQUAL(vl_ring_link_open("a-name-that-is-far-too-long", 1, 4, ends, &error),
+			-EINVAL);
+	CU_ASSERT_EQUAL(vl_ring_link_open("zero", 1, 0, ends, &error), -EINVAL);
 	CU_ASSERT_STRING_EQUAL(error.text, "link zero: room for 0 frames: must be 1 to 1048576");
-	CU_ASSERT_EQUAL(vl_ring_link_open("vast", 1u << 21, ends, &error), -EINVAL);
-	CU_ASSERT_EQUAL_FATAL(vl_ring_link_open("twice", 4, ends, &error), 0);
-	CU_ASSERT_EQUAL(vl_ring_link_open("twice", 4, again, &error), -EEXIST);
+	CU_ASSERT_EQUAL(vl_ring_link_open("vast", 1, 1u << 21, ends, &error), -EINVAL);
+	CU_ASSERT_EQUAL_FATAL(vl_ring_link_open("twice", 1, 4, ends, &error), 0);
+	CU_ASSERT_EQUAL(vl_ring_link_open("twice", 1, 4, again, &error), -EEXIST);
 	CU_ASSERT_PTR_NULL(again[0]);
 	vl_port_close(ends[0]);
 	vl_port_close(ends[1]);
@@ -232,7 +233,7 @@ static void test_ring_errors(void)
 
 static struct vl_port *open_port(const char *name)
 {
-	const struct vl_port_config config = {.mempool = pool};
+	const struct vl_port_config config = {.mempools = {pool}};
 	struct vl_error error = {.text = ""};
 	struct vl_port *port = vl_port_open(name, &config, &error);
 
@@ -248,11 +249,11 @@ static void test_net_null(void)
 	uint16_t count;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
-	count = vl_port_receive(port, mbufs, VL_PORT_BURST);
+	count = vl_port_receive(port, 0, mbufs, VL_PORT_BURST);
 	CU_ASSERT_EQUAL(count, VL_PORT_BURST);
 	for (uint16_t i = 0; i < count; i++)
 		CU_ASSERT_EQUAL(mbufs[i]->pkt_len, 256);
-	CU_ASSERT_EQUAL(vl_port_transmit(port, mbufs, count), count);
+	CU_ASSERT_EQUAL(vl_port_transmit(port, 0, mbufs, count), count);
 	CU_ASSERT_EQUAL(buffers_in_use(), 0);
 	vl_port_close(port);
 	/* It is gone, and so can be made anew. */
@@ -297,7 +298,7 @@ static void test_net_pcap(void)
 
 static void test_port_errors(void)
 {
-	const struct vl_port_config config = {.mempool = pool}, empty = {0};
+	const struct vl_port_config config = {.mempools = {pool}}, empty = {0};
 	static const char *const names[] = {
 		"eth0",
 		"vdev:",

@@ -195,7 +195,7 @@ static uint64_t take_frames_under_way(struct traffic *traffic, unsigned int from
 	uint16_t burst;
 
 	vl_endpoint_stage_release(&sides[from].stage);
-	while ((burst = vl_port_receive(sides[!from].port, mbufs, VL_PORT_BURST))) {
+	while ((burst = vl_port_receive(sides[!from].port, 0, mbufs, VL_PORT_BURST))) {
 		count += burst;
 		rte_pktmbuf_free_bulk(mbufs, burst);
 	}
