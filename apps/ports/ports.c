@@ -37,6 +37,8 @@ static int start_eal(const struct vl_ports_config *config, struct vl_error *erro
 		.worker_count = 1,
 		.memory_mb = config->more_megabytes +
 			     config->names->count * vl_mempool_megabytes(config->mbuf_count) + 64,
+		.ports = (const char *const *)config->names->values,
+		.port_count = config->names->count,
 		.argument_count = (int)config->operands->eal_count,
 		.arguments = config->operands->eal,
 	};
@@ -44,8 +46,6 @@ static int start_eal(const struct vl_ports_config *config, struct vl_error *erro
 
 	if (eal.memory_mb < VL_EAL_DEFAULT_MEMORY_MB)
 		eal.memory_mb = VL_EAL_DEFAULT_MEMORY_MB;
-	for (unsigned int i = 0; i < config->names->count; i++)
-		eal.use_pci |= !strncmp(config->names->values[i], "pci:", 4);
 	result = vl_eal_start(&eal, error);
 	if (!result && *vl_eal_notice())
 		vl_command_error(config->command, "%s", vl_eal_notice());
@@ -59,10 +59,10 @@ static int open_port(struct vl_ports *ports, const struct vl_ports_config *confi
 	char name[16];
 
 	snprintf(name, sizeof(name), "port%u", ports->count);
-	port.mempool = vl_mempool_create(name, config->mbuf_count, error);
-	if (!port.mempool)
+	port.mempools[0] = vl_mempool_create(name, config->mbuf_count, error);
+	if (!port.mempools[0])
 		return -ENOMEM;
-	ports->mempools[ports->count] = port.mempool;
+	ports->mempools[ports->count] = port.mempools[0];
 	ports->ports[ports->count] =
 		vl_port_open(config->names->values[ports->count], &port, error);
 	if (!ports->ports[ports->count++])

@@ -62,7 +62,7 @@ static void receive_frame(struct vl_pfc_stage_port *port, const struct rte_mbuf 
 static uint32_t receive_burst(struct vl_pfc_stage_port *port, uint64_t now)
 {
 	struct rte_mbuf *mbufs[VL_PORT_BURST];
-	uint16_t count = vl_port_receive(port->port, mbufs, VL_PORT_BURST);
+	uint16_t count = vl_port_receive(port->port, 0, mbufs, VL_PORT_BURST);
 
 	for (uint16_t i = 0; i < count; i++)
 		receive_frame(port, mbufs[i], now);
@@ -83,7 +83,7 @@ static uint32_t send_frame(struct vl_pfc_stage *stage, struct vl_pfc_stage_port 
 	mbuf->data_len = VL_PFC_FRAME_LENGTH;
 	mbuf->pkt_len = VL_PFC_FRAME_LENGTH;
 	vl_pfc_storm_write(&port->storm, rte_pktmbuf_mtod(mbuf, uint8_t *), now);
-	if (unlikely(!vl_port_transmit(port->port, &mbuf, 1))) {
+	if (unlikely(!vl_port_transmit(port->port, 0, &mbuf, 1))) {
 		rte_pktmbuf_free(mbuf);
 		port->tx_refused++;
 		return 0;

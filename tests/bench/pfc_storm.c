@@ -65,7 +65,7 @@ static int open_ports(struct vl_port **ports, struct rte_mempool **pool, struct 
 	*pool = vl_mempool_create("storm", 8192, error);
 	if (!*pool)
 		return -1;
-	config.mempool = *pool;
+	config.mempools[0] = *pool;
 	for (uint32_t i = 0; i < PORTS; i++) {
 		char name[64];
 
