@@ -290,7 +290,7 @@ static void finish_qp(struct vl_lab_meter *meter, unsigned int qp, unsigned int 
 	const struct vl_lab_fabric *fabric = meter->fabric;
 	const struct vl_scenario_pair *pair = &fabric->scenario->pairs[pair_number];
 	const struct vl_flow *flow = fabric->flows[pair_number];
-	const struct vl_flow_progress *progress = vl_flow_progress(flow, number);
+	const struct vl_generate_progress *progress = vl_flow_progress(flow, number);
 	struct vl_qp *requester = vl_flow_requester_qp(flow, number);
 	struct vl_qp *responder = vl_flow_responder_qp(flow, number);
 	struct vl_qp_result *result = &meter->results->qps[qp];

@@ -9,7 +9,8 @@
  *
  * Set-up calls come from one thread; afterwards each endpoint's side is touched by that endpoint's
  * thread alone, and nothing is allocated. Every error of a work request ends its queue pair's part
- * in the flow and is kept in its progress.
+ * in the flow and is kept in its progress. Requests are the generator's (dataplane/generate), of a
+ * group with one message; here both ends are known, and set up together.
  */
 #ifndef VERBLINE_DATAPLANE_FLOW_H
 #define VERBLINE_DATAPLANE_FLOW_H
@@ -18,12 +19,12 @@
 #include <stdint.h>
 
 #include "dataplane/endpoint.h"
-#include "dataplane/generate/verb.h"
+#include "dataplane/generate/generator.h"
 #include "dataplane/histogram.h"
 #include "transport/verbline.h"
 
-#define VL_FLOW_MAX_DEPTH 16384u
-#define VL_FLOW_MAX_QPS   65536u
+#define VL_FLOW_MAX_DEPTH VL_GENERATE_MAX_DEPTH
+#define VL_FLOW_MAX_QPS   VL_GENERATE_MAX_QPS
 
 struct vl_flow_config {
 	enum ibv_qp_type transport; /* RC, UC, UD */
@@ -50,14 +51,6 @@ struct vl_flow_config {
 	uint64_t measure_from; /* ns: messages completed before are not in completion_times */
 };
 
-struct vl_flow_progress {
-	uint64_t posted, completed; /* messages; completed: with success */
-	uint64_t bytes;             /* payload of completed messages */
-	uint64_t last_completion;   /* ns */
-	enum ibv_wc_status status;  /* of the first that failed, else IBV_WC_SUCCESS */
-	bool finished;              /* all messages are completed, or it failed */
-};
-
 struct vl_flow;
 /* The application of one endpoint. */
 struct vl_traffic;
@@ -68,11 +61,6 @@ struct vl_traffic_config {
 	 * memory is taken. What all messages carry, and where all arrive, is the same. */
 	void *memory;
 };
-
-static inline uint64_t vl_traffic_memory_size(uint32_t largest_message)
-{
-	return 2 * ((uint64_t)largest_message + 64 + 40);
-}
 
 /* Becomes the endpoint's application. NULL with a negative errno value in *error. */
 struct vl_traffic *vl_traffic_create(struct vl_endpoint *endpoint,
@@ -90,7 +78,7 @@ const char *vl_flow_config_error(const struct vl_flow_config *config);
 struct vl_flow *vl_flow_create(struct vl_traffic *requester, struct vl_traffic *responder,
 			       const struct vl_flow_config *config, uint64_t now, int *error);
 const struct vl_flow_config *vl_flow_configuration(const struct vl_flow *flow);
-const struct vl_flow_progress *vl_flow_progress(const struct vl_flow *flow, uint32_t n);
+const struct vl_generate_progress *vl_flow_progress(const struct vl_flow *flow, uint32_t n);
 struct vl_qp *vl_flow_requester_qp(const struct vl_flow *flow, uint32_t n);
 struct vl_qp *vl_flow_responder_qp(const struct vl_flow *flow, uint32_t n);
 /* Payload that has arrived on queue pair n: at the responder, of READs and atomics at the

@@ -41,14 +41,6 @@ enum vl_rate_scope {
 	VL_RATE_OF_GROUP, /* of all together: whoever has room sends what is due, in turn */
 };
 
-/* What a group's measurements go to; written by the generator's thread. Must outlive it. */
-struct vl_generate_times {
-	/* ns from when a message was due (with a rate) or posted (without) to its completion. */
-	struct vl_histogram completion;
-	/* ns from when a message was due to when it was posted, of those that had room. */
-	struct vl_histogram pacing;
-};
-
 struct vl_generate_group_config {
 	struct vl_queue_pair_config qp;
 	uint32_t qps;   /* 1 to VL_GENERATE_MAX_QPS */
@@ -72,7 +64,11 @@ struct vl_generate_group_config {
 	uint64_t duration; /* ns from the start; 0: no end */
 	uint64_t warm_up;  /* ns from the start: what completes before is not in the times */
 	uint64_t seed;
-	struct vl_generate_times *times; /* NULL: none are kept */
+	/* Written by the generator's thread, must outlive it; NULL: not kept.
+	 * completion_times: ns from when a message was due (with a rate) or posted (without) to its
+	 * completion. pacing_errors: ns from when a message was due to when it was posted, where it
+	 * did not have to wait for room. */
+	struct vl_histogram *completion_times, *pacing_errors;
 };
 
 struct vl_generate_progress {

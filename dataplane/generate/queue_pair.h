@@ -61,7 +61,7 @@ struct vl_qp *vl_queue_pair_create(const struct vl_queue_pair_config *config,
 /* Takes it to RTS. psn: the first that it sends. *ah: of UD, to be destroyed by the caller; else
  * untouched. -EAGAIN: the peer's MAC is being asked for, call again; else what the verbs returned.
  */
-int vl_queue_pair_connect(struct vl_qp *qp, struct vl_pd *pd,
+int vl_queue_pair_connect(struct vl_qp *qp, struct vl_pd *pd, struct vl_device *device,
 			  const struct vl_queue_pair_config *config, uint32_t psn,
 			  const struct vl_queue_pair_address *peer, struct ibv_ah **ah,
 			  uint64_t now);

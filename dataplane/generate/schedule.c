@@ -106,74 +106,72 @@ static uint64_t unit_time(const struct vl_schedule_config *config, uint64_t rate
 	return time > UINT64_MAX ? UINT64_MAX : (uint64_t)time;
 }
 
-void vl_schedule_start(struct vl_schedule *schedule, const struct vl_schedule_config *config,
-		       uint64_t start, uint64_t phase)
+void vl_schedule_plan_init(struct vl_schedule_plan *plan, const struct vl_schedule_config *config)
 {
-	uint64_t from;
+	uint64_t rate;
 
-	memset(schedule, 0, sizeof(*schedule));
-	schedule->config = *config;
-	schedule->next_time = start + phase;
-	schedule->step_end = UINT64_MAX;
+	memset(plan, 0, sizeof(*plan));
+	plan->config = *config;
 	if (!config->rate)
 		return;
-	schedule->unit_times[VL_RAMP_STEPS] = unit_time(config, config->rate * VL_RAMP_STEPS);
-	schedule->unit_time = schedule->unit_times[VL_RAMP_STEPS];
+	plan->unit_times[VL_RAMP_STEPS] = unit_time(config, config->rate * VL_RAMP_STEPS);
 	if (!config->ramp_time)
 		return;
+	plan->step_time = config->ramp_time / VL_RAMP_STEPS + 1;
 	/* The rate in the middle of each step, so that the ramp carries what a straight line
 	 * would. */
 	for (uint64_t step = 0; step < VL_RAMP_STEPS; step++) {
-		from = config->ramp_from * VL_RAMP_STEPS +
+		rate = config->ramp_from * VL_RAMP_STEPS +
 		       (config->rate - config->ramp_from) * (2 * step + 1) / 2;
-		schedule->unit_times[step] = unit_time(config, from);
+		plan->unit_times[step] = unit_time(config, rate);
 	}
-	schedule->unit_time = schedule->unit_times[0];
-	schedule->step_time = config->ramp_time / VL_RAMP_STEPS + 1;
-	schedule->step_end = start + schedule->step_time;
+}
+
+void vl_schedule_start(struct vl_schedule *schedule, const struct vl_schedule_plan *plan,
+		       uint64_t start, uint64_t phase)
+{
+	*schedule = (struct vl_schedule){.plan = plan,
+					 .next_time = start + phase,
+					 .unit_time = plan->unit_times[VL_RAMP_STEPS],
+					 .step_end = UINT64_MAX};
+	if (!plan->step_time)
+		return;
+	schedule->unit_time = plan->unit_times[0];
+	schedule->step_end = start + plan->step_time;
 }
 
 static void next_step(struct vl_schedule *schedule)
 {
+	const struct vl_schedule_plan *plan = schedule->plan;
+
 	while (schedule->next_time >= schedule->step_end) {
-		if (++schedule->step == VL_RAMP_STEPS) {
-			schedule->step_end = UINT64_MAX;
-			schedule->unit_time = schedule->unit_times[VL_RAMP_STEPS];
-			return;
-		}
-		schedule->step_end += schedule->step_time;
-		schedule->unit_time = schedule->unit_times[schedule->step];
+		schedule->unit_time = plan->unit_times[++schedule->step];
+		schedule->step_end = schedule->step == VL_RAMP_STEPS
+					     ? UINT64_MAX
+					     : schedule->step_end + plan->step_time;
 	}
-}
-
-/* Adds the time of a message to what has accrued. */
-static void accrue(struct vl_schedule *schedule, struct vl_message message)
-{
-	uint64_t cost =
-		vl_message_cost(&schedule->config.framing, schedule->config.counts, message);
-	unsigned __int128 time =
-		(unsigned __int128)cost * schedule->unit_time + schedule->accrued_fraction;
-
-	schedule->accrued_time += (uint64_t)(time >> 32);
-	schedule->accrued_fraction = (uint32_t)time;
 }
 
 void vl_schedule_advance(struct vl_schedule *schedule, struct vl_message message)
 {
-	uint64_t fraction;
+	const struct vl_schedule_config *config = &schedule->plan->config;
+	uint64_t cost = vl_message_cost(&config->framing, config->counts, message), fraction;
+	unsigned __int128 time =
+		(unsigned __int128)cost * schedule->unit_time + schedule->burst_fraction;
 
-	accrue(schedule, message);
-	if (schedule->config.burst) {
-		schedule->burst_frames += vl_message_frames(&schedule->config.framing, message);
-		if (schedule->burst_frames < schedule->config.burst)
+	schedule->burst_time += (uint64_t)(time >> 32);
+	schedule->burst_fraction = (uint32_t)time;
+	if (config->burst) {
+		schedule->burst_frames += vl_message_frames(&config->framing, message);
+		if (schedule->burst_frames < config->burst)
 			return;
 		schedule->burst_frames = 0;
 	}
-	fraction = schedule->next_fraction + schedule->accrued_fraction;
+	fraction = (uint64_t)schedule->next_fraction + schedule->burst_fraction;
 	schedule->next_fraction = (uint32_t)fraction;
-	schedule->next_time += schedule->accrued_time + (fraction >> 32);
-	schedule->accrued_time = 0;
-	schedule->accrued_fraction = 0;
+	schedule->next_time += schedule->burst_time + (fraction >> 32);
+	schedule->burst_time = 0;
+	schedule->burst_fraction = 0;
 	if (schedule->next_time >= schedule->step_end)
 		next_step(schedule);
 }
@@ -189,13 +187,9 @@ void vl_schedule_catch_up(struct vl_schedule *schedule, uint64_t now)
 	schedule->next_time += late;
 }
 
-uint64_t vl_schedule_interval(const struct vl_schedule_config *config, struct vl_message message)
+uint64_t vl_schedule_interval(const struct vl_schedule_plan *plan, struct vl_message message)
 {
-	uint64_t cost = vl_message_cost(&config->framing, config->counts, message);
+	uint64_t cost = vl_message_cost(&plan->config.framing, plan->config.counts, message);
 
-	if (!config->rate)
-		return 0;
-	return (uint64_t)((unsigned __int128)cost *
-				  unit_time(config, config->rate * VL_RAMP_STEPS) >>
-			  32);
+	return (uint64_t)((unsigned __int128)cost * plan->unit_times[VL_RAMP_STEPS] >> 32);
 }

@@ -53,18 +53,25 @@ struct vl_schedule_config {
 	uint64_t ramp_from; /* in the unit of rate, part/whole of it too; below rate; 0: nothing */
 };
 
-struct vl_schedule {
+/* What all queue pairs with the same rate share. */
+struct vl_schedule_plan {
 	struct vl_schedule_config config;
-	uint64_t next_time;                      /* ns: when the next message is due */
-	uint64_t next_fraction;                  /* of a nanosecond, 2^-32 */
-	uint64_t accrued_time, accrued_fraction; /* of the burst being sent */
-	uint32_t burst_frames;                   /* of it, sent */
-	uint64_t unit_time;                      /* 2^-32 ns per byte or message, at present */
-	uint64_t step_end;                       /* ns: when unit_time changes */
+	uint64_t step_time; /* ns, of the ramp; 0: none */
+	/* 2^-32 ns per byte or message: of the ramp's steps, then of the rate. */
+	uint64_t unit_times[VL_RAMP_STEPS + 1];
+};
+
+struct vl_schedule {
+	const struct vl_schedule_plan *plan;
+	uint64_t next_time;      /* ns: when the next message is due */
+	uint64_t unit_time;      /* of the plan, at present */
+	uint64_t step_end;       /* ns: when unit_time changes */
+	uint64_t put_off;        /* ns that it was put off as it could not be kept */
+	uint64_t burst_time;     /* ns, of the messages of the present burst */
+	uint32_t burst_fraction; /* 2^-32 ns */
+	uint32_t next_fraction;  /* 2^-32 ns */
+	uint32_t burst_frames;   /* sent of the present burst */
 	uint32_t step;
-	uint64_t put_off; /* ns that the schedule was put off as it could not be kept */
-	uint64_t unit_times[VL_RAMP_STEPS + 1]; /* of the ramp, then of the rate */
-	uint64_t step_time;                     /* ns */
 };
 
 /* Frames of a message, and its bytes as the rate counts them, or 1. Data counts wherever it flows:
@@ -75,14 +82,16 @@ uint64_t vl_message_cost(const struct vl_framing *framing, enum vl_rate_count co
 
 /* What is wrong, as text for people; NULL: nothing. */
 const char *vl_schedule_config_error(const struct vl_schedule_config *config);
+/* The configuration has no error. */
+void vl_schedule_plan_init(struct vl_schedule_plan *plan, const struct vl_schedule_config *config);
 /* The first message is due at start + phase, the ramp begins at start. */
-void vl_schedule_start(struct vl_schedule *schedule, const struct vl_schedule_config *config,
+void vl_schedule_start(struct vl_schedule *schedule, const struct vl_schedule_plan *plan,
 		       uint64_t start, uint64_t phase);
 /* The message that was due at next_time has been sent: moves on to the next one. */
 void vl_schedule_advance(struct vl_schedule *schedule, struct vl_message message);
 /* Messages were due but could not be sent until now: what lies too long back is given up. */
 void vl_schedule_catch_up(struct vl_schedule *schedule, uint64_t now);
 /* ns from message to message of this size at the full rate. */
-uint64_t vl_schedule_interval(const struct vl_schedule_config *config, struct vl_message message);
+uint64_t vl_schedule_interval(const struct vl_schedule_plan *plan, struct vl_message message);
 
 #endif

@@ -108,7 +108,7 @@ static uint64_t finish_time(struct star *star)
 	uint64_t last = 0;
 
 	for (unsigned int i = 0; i < star->count; i++) {
-		const struct vl_flow_progress *progress;
+		const struct vl_generate_progress *progress;
 
 		if (!star->flows[i])
 			continue;

@@ -76,7 +76,7 @@ static struct vl_flow *create(const struct vl_flow_config *config)
 static void deliver(enum ibv_qp_type transport, enum vl_flow_verb verb, uint32_t size, double loss)
 {
 	struct vl_flow_config config = flow(transport, verb, size);
-	const struct vl_flow_progress *progress;
+	const struct vl_generate_progress *progress;
 	struct vl_flow *made;
 
 	set_up(loss);
