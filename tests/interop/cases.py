@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 the verbline authors
+"""What the suite runs: a table of cases, in the order in which they are run."""
+
+import dataclasses
+import itertools
+
+from loss import FROM_LINUX, TO_LINUX
+
+LINUX_CLIENT = "linux-client"
+LINUX_SERVER = "linux-server"
+FAMILIES = ("ipv4", "ipv6")
+# Of the segment, and the path MTU that follows from it.
+PATH_MTUS = {1500: 1024, 9000: 4096}
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """What Linux runs, with {address} of the server; and what it must print."""
+    client: str
+    server: str
+    verbline_client: str  # a command of verbline, with {address} of the server
+    # Numbers of the packets to be lost, in either direction; see loss.py. 0 is the connection
+    # manager's first.
+    lost: tuple
+    client_prints: str = ""
+    server_prints: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    name: str
+    mtu: int
+    family: str
+    role: str  # of Linux
+    client: str
+    server: str
+    verbline_client: str
+    lost: dict = dataclasses.field(default_factory=dict)
+    client_prints: str = ""
+    server_prints: str = ""
+    verbline_prints: str = ""
+    verbline_fails: bool = False
+
+
+RPING = "-C 6 -S 5000 -V -v"
+UCMATOSE = "-C 6 -S 5000 -c 2"
+UDADDY = "-C 6 -S 900 -c 2"
+
+PROGRAMS = {
+    "rping": Program(
+        client=f"rping -c -a {{address}} {RPING}",
+        server=f"rping -s -a {{address}} {RPING}",
+        verbline_client=f"rping --connect {{address}} {RPING}",
+        lost=(2, 5, 9, 14),
+        client_prints=r"(?s)(ping data: rdma-ping-\d.*){6}",
+        server_prints=r"(?s)(server ping data: rdma-ping-\d.*){6}"),
+    "ucmatose": Program(
+        client=f"ucmatose -s {{address}} {UCMATOSE}",
+        server=f"ucmatose -b {{address}} {UCMATOSE}",
+        verbline_client=f"ucmatose --connect {{address}} {UCMATOSE}",
+        lost=(5, 9, 14),
+        client_prints="return status 0",
+        server_prints="return status 0"),
+    # Unreliable: only what the connection manager sends may be lost.
+    "udaddy": Program(
+        client=f"udaddy -s {{address}} {UDADDY}",
+        server=f"udaddy -b {{address}} {UDADDY}",
+        verbline_client=f"udaddy --connect {{address}} {UDADDY}",
+        lost=(0,),
+        client_prints="return status 0",
+        server_prints="return status 0"),
+    "exercise": Program(
+        client="exercise client {address}",
+        server="exercise server {address}",
+        verbline_client="exercise --connect {address}",
+        lost=(3, 7, 12, 20),
+        client_prints=r"(?m)^finish +success$",
+        server_prints=r"immediate 0xffffffff"),
+}
+
+ACCESS_ERROR = "remote access error"
+# Requests that the responder must refuse, and how the requester sees that.
+REFUSED = {
+    "write-bad-rkey": ACCESS_ERROR,
+    "write-multi-bad-rkey": ACCESS_ERROR,
+    "write-out-of-bounds": ACCESS_ERROR,
+    "write-no-permission": ACCESS_ERROR,
+    "read-bad-rkey": ACCESS_ERROR,
+    "read-out-of-bounds": ACCESS_ERROR,
+    "read-no-permission": ACCESS_ERROR,
+    "atomic-bad-rkey": ACCESS_ERROR,
+    "atomic-no-permission": ACCESS_ERROR,
+    # soft-RoCE answers with a remote operational error, as IBTA 9.7.5.2.4 wants an invalid request.
+    "send-too-long": "remote (operation|invalid request) error",
+    # soft-RoCE acknowledges it: the error is the responder's alone.
+    "send-inv-bad-rkey": "success|remote access error",
+}
+REFUSED_ON = ((1500, "ipv4"), (9000, "ipv6"))
+
+
+def path_name(mtu, family):
+    return f"{family}-{PATH_MTUS[mtu]}"
+
+
+def program_cases(mtu, role):
+    for (name, program), family in itertools.product(PROGRAMS.items(), FAMILIES):
+        for where in (None, TO_LINUX, FROM_LINUX):
+            suffix = f"-lost-{where}" if where else ""
+            yield Case(
+                name=f"{name}-{role}-{path_name(mtu, family)}{suffix}",
+                mtu=mtu, family=family, role=role, client=program.client, server=program.server,
+                verbline_client=program.verbline_client,
+                lost={where: program.lost} if where else {},
+                client_prints=program.client_prints, server_prints=program.server_prints)
+
+
+def connection_loss_cases(mtu, role):
+    """The first message of each side, REQ and REP, and what follows them."""
+    program = PROGRAMS["rping"]
+    for family in FAMILIES:
+        yield Case(
+            name=f"rping-{role}-{path_name(mtu, family)}-lost-connect",
+            mtu=mtu, family=family, role=role, client=program.client, server=program.server,
+            verbline_client=program.verbline_client, lost={TO_LINUX: (0,), FROM_LINUX: (0, 2)},
+            client_prints=program.client_prints, server_prints=program.server_prints)
+
+
+def refused_cases(mtu, role):
+    for family in FAMILIES:
+        if (mtu, family) not in REFUSED_ON:
+            continue
+        for request, status in REFUSED.items():
+            yield Case(
+                name=f"refused-{request}-{role}-{path_name(mtu, family)}",
+                mtu=mtu, family=family, role=role,
+                client=PROGRAMS["exercise"].client + " " + request,
+                server=PROGRAMS["exercise"].server,
+                verbline_client=PROGRAMS["exercise"].verbline_client + f" --refused {request}",
+                client_prints=rf"(?m)^{request} +({status})$",
+                verbline_prints=rf"(?m)^{request} +({status})$")
+
+
+def all_cases():
+    for mtu, role in itertools.product(PATH_MTUS, (LINUX_CLIENT, LINUX_SERVER)):
+        yield from program_cases(mtu, role)
+        if mtu == 1500:
+            yield from connection_loss_cases(mtu, role)
+        yield from refused_cases(mtu, role)
