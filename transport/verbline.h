@@ -197,7 +197,11 @@ int vl_destroy_qp(struct vl_qp *qp);
  * the time of the transition. */
 int vl_modify_qp(struct vl_qp *qp, const struct ibv_qp_attr *attr, int mask, uint64_t now);
 void vl_query_qp(const struct vl_qp *qp, struct ibv_qp_attr *attr, struct vl_qp_init_attr *init);
+/* The QP with a number; NULL: there is none. */
+struct vl_qp *vl_find_qp(const struct vl_device *device, uint32_t qpn);
 uint32_t vl_qp_number(const struct vl_qp *qp);
+/* Of the QP at the other end of a connected service; 0 before RTR. */
+uint32_t vl_qp_remote_number(const struct vl_qp *qp);
 enum ibv_qp_state vl_qp_state(const struct vl_qp *qp);
 void *vl_qp_context(const struct vl_qp *qp);
 const struct vl_counters *vl_qp_counters(const struct vl_qp *qp);

@@ -344,9 +344,19 @@ void vl_query_qp(const struct vl_qp *qp, struct ibv_qp_attr *attr, struct vl_qp_
 	attr->rnr_retry = qp->rnr_retry;
 }
 
+struct vl_qp *vl_find_qp(const struct vl_device *device, uint32_t qpn)
+{
+	return vl_table_find(&device->qps, qpn);
+}
+
 uint32_t vl_qp_number(const struct vl_qp *qp)
 {
 	return qp->qpn;
+}
+
+uint32_t vl_qp_remote_number(const struct vl_qp *qp)
+{
+	return qp->remote_qpn;
 }
 
 enum ibv_qp_state vl_qp_state(const struct vl_qp *qp)
