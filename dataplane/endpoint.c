@@ -9,10 +9,61 @@
 #include <string.h>
 
 #include "dataplane/allocator.h"
+#include "dataplane/frame_layout.h"
+#include "transport/wire/headers.h"
 
 #define DEFAULT_RATE UINT64_C(100000000000)
 /* Frames that a filter may give, or take away, in one call. */
 #define FILTER_BURST 32u
+#define GSI_QPN      1u
+
+/* ---- What the device tells and asks ----------------------------------------------------- */
+
+static void forward_completion(void *context, struct vl_cq *cq)
+{
+	const struct vl_device_events *events = &((struct vl_endpoint *)context)->events;
+
+	events->completion(events->context, cq);
+}
+
+static void forward_async(void *context, enum ibv_event_type event, void *object)
+{
+	const struct vl_device_events *events = &((struct vl_endpoint *)context)->events;
+
+	events->async(events->context, event, object);
+}
+
+static int resolve(void *context, const union ibv_gid *destination, uint8_t mac[6])
+{
+	const struct vl_endpoint *endpoint = context;
+
+	return vl_ip_resolve(endpoint->ip, destination, mac, endpoint->now);
+}
+
+/* The device's events have one context for all: the endpoint's, which hands on to the owner's. */
+static int open_ip(struct vl_endpoint *endpoint, const struct vl_ip_config *config,
+		   struct vl_device_config *device)
+{
+	struct vl_ip_config ip = *config;
+	int result = 0;
+
+	memcpy(ip.mac, device->mac, sizeof(ip.mac));
+	endpoint->ip = vl_ip_open(&ip, &result);
+	if (!endpoint->ip)
+		return result;
+	if (device->events.resolve)
+		return 0;
+	endpoint->events = device->events;
+	device->events.resolve = resolve;
+	if (device->events.completion)
+		device->events.completion = forward_completion;
+	if (device->events.async)
+		device->events.async = forward_async;
+	device->events.context = endpoint;
+	return 0;
+}
+
+/* ---- Life ------------------------------------------------------------------------------- */
 
 struct vl_endpoint *vl_endpoint_create(const struct vl_endpoint_config *config, int *error)
 {
@@ -31,6 +82,11 @@ struct vl_endpoint *vl_endpoint_create(const struct vl_endpoint_config *config, 
 	endpoint = calloc(1, sizeof(*endpoint));
 	if (!endpoint)
 		goto fail;
+	if (config->ip) {
+		result = open_ip(endpoint, config->ip, &device);
+		if (result)
+			goto fail;
+	}
 	endpoint->device = vl_open_device(&device, &result);
 	if (!endpoint->device)
 		goto fail;
@@ -41,6 +97,8 @@ struct vl_endpoint *vl_endpoint_create(const struct vl_endpoint_config *config, 
 	vl_pfc_sender_init(&endpoint->pfc, device.mac, vl_rate_make(rate), config->pause_quanta);
 	return endpoint;
 fail:
+	if (endpoint)
+		vl_ip_close(endpoint->ip);
 	free(endpoint);
 	if (error)
 		*error = result;
@@ -52,6 +110,7 @@ void vl_endpoint_destroy(struct vl_endpoint *endpoint)
 	if (!endpoint)
 		return;
 	vl_close_device(endpoint->device);
+	vl_ip_close(endpoint->ip);
 	free(endpoint);
 }
 
@@ -70,6 +129,8 @@ void vl_endpoint_set_tap(struct vl_endpoint *endpoint, const struct vl_frame_tap
 {
 	endpoint->tap = tap ? *tap : (struct vl_frame_tap){0};
 }
+
+/* ---- In --------------------------------------------------------------------------------- */
 
 static void update_pauses(struct vl_endpoint *endpoint, uint64_t now)
 {
@@ -91,13 +152,46 @@ static void receive_mac_control(struct vl_endpoint *endpoint, const struct vl_fr
 	update_pauses(endpoint, now);
 }
 
+/* Who sends management datagrams is about to be answered: the way back need not be asked for. */
+static void learn_sender(struct vl_endpoint *endpoint, const struct vl_frame *frame,
+			 const struct vl_frame_layout *layout, uint64_t now)
+{
+	const uint8_t *network = frame->data + layout->network_offset;
+	const struct vl_bth *bth = (const struct vl_bth *)(frame->data + layout->bth_offset);
+	union ibv_gid source = {.raw = {[10] = 0xff, [11] = 0xff}};
+
+	if (frame->length - layout->bth_offset < sizeof(*bth) ||
+	    vl_load_be24(bth->destination_qpn) != GSI_QPN ||
+	    memcmp(frame->data, endpoint->mac, sizeof(endpoint->mac)))
+		return;
+	if (layout->ethertype == VL_ETHERTYPE_IPV4)
+		memcpy(source.raw + 12, ((const struct vl_ipv4_header *)network)->source, 4);
+	else
+		memcpy(source.raw, ((const struct vl_ipv6_header *)network)->source, 16);
+	vl_ip_learn(endpoint->ip, &source, frame->data + 6, now);
+}
+
 static void dispatch(struct vl_endpoint *endpoint, const struct vl_frame *frame, uint64_t now)
 {
-	if (vl_is_mac_control(frame->data, frame->length))
+	struct vl_frame_layout layout;
+
+	if (vl_is_mac_control(frame->data, frame->length)) {
 		receive_mac_control(endpoint, frame, now);
-	else
-		vl_receive_frame(endpoint->device, VL_LINK_ETHERNET, frame->data, frame->length,
-				 now);
+		return;
+	}
+	if (endpoint->ip) {
+		vl_frame_layout(&layout, frame->data, frame->length);
+		if (!vl_frame_is_roce(&layout)) {
+			vl_ip_receive(endpoint->ip, frame, now);
+			return;
+		}
+		if (!vl_ip_has_vlan(endpoint->ip, layout.vlan_present ? layout.vlan_id : 0)) {
+			endpoint->counters.vlan_dropped++;
+			return;
+		}
+		learn_sender(endpoint, frame, &layout, now);
+	}
+	vl_receive_frame(endpoint->device, VL_LINK_ETHERNET, frame->data, frame->length, now);
 }
 
 void vl_endpoint_receive(struct vl_endpoint *endpoint, struct vl_frame *frame, uint64_t now)
@@ -138,6 +232,8 @@ void vl_endpoint_poll(struct vl_endpoint *endpoint, uint64_t now)
 		endpoint->application.poll(endpoint->application.context, endpoint, now);
 }
 
+/* ---- Out -------------------------------------------------------------------------------- */
+
 static bool transmit_pfc(struct vl_endpoint *endpoint, uint64_t now, struct vl_frame *frame)
 {
 	frame->length = vl_pfc_sender_write(&endpoint->pfc, frame->data, now);
@@ -172,6 +268,9 @@ static bool transmit_packet(struct vl_endpoint *endpoint, uint64_t now, struct v
 static bool make_frame(struct vl_endpoint *endpoint, uint64_t now, struct vl_frame *frame)
 {
 	if (vl_pfc_sender_is_due(&endpoint->pfc, now) && transmit_pfc(endpoint, now, frame))
+		return true;
+	if (endpoint->ip && vl_ip_next_deadline(endpoint->ip) <= now &&
+	    vl_ip_transmit(endpoint->ip, frame, now))
 		return true;
 	return transmit_packet(endpoint, now, frame);
 }
@@ -223,6 +322,12 @@ uint64_t vl_endpoint_next_deadline(const struct vl_endpoint *endpoint)
 		deadline = endpoint->pfc.refresh_at;
 	if (endpoint->pause.next_change < deadline)
 		deadline = endpoint->pause.next_change;
+	if (endpoint->ip) {
+		uint64_t next = vl_ip_next_deadline(endpoint->ip);
+
+		if (next < deadline)
+			deadline = next;
+	}
 	if (endpoint->filter.next_deadline) {
 		uint64_t next = endpoint->filter.next_deadline(endpoint->filter.context);
 

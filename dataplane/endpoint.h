@@ -18,6 +18,7 @@
 
 #include "dataplane/filter.h"
 #include "dataplane/frame.h"
+#include "dataplane/ip/ip.h"
 #include "dataplane/pfc.h"
 #include "transport/verbline.h"
 
@@ -36,9 +37,13 @@ struct vl_application {
 struct vl_endpoint_config {
 	const char *name;               /* for people; copied; may be NULL */
 	struct vl_device_config device; /* allocator.allocate NULL: the heap; link_rate 0: rate */
-	uint64_t rate;                  /* bit/s of the line: length of pause quanta; 0: 100 Gb/s */
-	uint64_t pfc_response_delay;    /* ns */
-	uint16_t pause_quanta;          /* of its own PFC frames; 0: 65535 */
+	/* With it the endpoint resolves addresses for its device (unless device.events.resolve
+	 * does), and answers ARP, neighbour discovery and echo. NULL: all that comes in is RoCE or
+	 * MAC control. Its mac is the device's. */
+	const struct vl_ip_config *ip;
+	uint64_t rate;               /* bit/s of the line: length of pause quanta; 0: 100 Gb/s */
+	uint64_t pfc_response_delay; /* ns */
+	uint16_t pause_quanta;       /* of its own PFC frames; 0: 65535 */
 };
 
 #define VL_ENDPOINT_COUNTERS(X)                                                                    \
@@ -49,6 +54,7 @@ struct vl_endpoint_config {
 	X(pfc_rx, "frames", "PFC and PAUSE frames received")                                       \
 	X(pfc_tx, "frames", "PFC frames sent")                                                     \
 	X(mac_control_ignored, "frames", "MAC control frames that pause nothing")                  \
+	X(vlan_dropped, "frames", "RoCE packets of another VLAN")                                  \
 	X(tx_oversize, "frames", "not sent, as the frame had no room for the packet")
 
 struct vl_endpoint_counters {
@@ -59,7 +65,9 @@ struct vl_endpoint_counters {
 
 struct vl_endpoint {
 	char name[32];
-	struct vl_device *device; /* owned */
+	struct vl_device *device;       /* owned */
+	struct vl_ip *ip;               /* owned; NULL: none */
+	struct vl_device_events events; /* the owner's */
 	struct vl_application application;
 	struct vl_frame_filter filter;
 	struct vl_frame_tap tap;
@@ -70,7 +78,8 @@ struct vl_endpoint {
 	uint8_t mac[6];
 };
 
-/* Opens the device. NULL with *error as vl_open_device, or -EINVAL: the rate is out of range. */
+/* Opens the device. NULL with *error as vl_open_device or vl_ip_open, or -EINVAL: the rate is out
+ * of range. */
 struct vl_endpoint *vl_endpoint_create(const struct vl_endpoint_config *config, int *error);
 void vl_endpoint_destroy(struct vl_endpoint *endpoint);
 void vl_endpoint_set_application(struct vl_endpoint *endpoint,
@@ -81,13 +90,13 @@ void vl_endpoint_set_application(struct vl_endpoint *endpoint,
 void vl_endpoint_set_filter(struct vl_endpoint *endpoint, const struct vl_frame_filter *filter);
 void vl_endpoint_set_tap(struct vl_endpoint *endpoint, const struct vl_frame_tap *tap);
 
-/* Takes one frame, which the filter may alter; it stays the caller's. Obeys PFC, else parses,
- * checks the ICRC and hands the packet to the device. */
+/* Takes one frame, which the filter may alter; it stays the caller's. Obeys PFC, hands RoCE packets
+ * whose ICRC is right to the device, and what else there is to vl_ip. */
 void vl_endpoint_receive(struct vl_endpoint *endpoint, struct vl_frame *frame, uint64_t now);
 /* Takes what the filter gives as received by now, then runs the application. */
 void vl_endpoint_poll(struct vl_endpoint *endpoint, uint64_t now);
-/* Fills the next frame (data, length, priority): PFC first, then the filter's own, then what the
- * device sends. False: nothing may be sent now. */
+/* Fills the next frame (data, length, priority): the filter's own first, then PFC, ARP and
+ * its like, then what the device sends. False: nothing may be sent now. */
 bool vl_endpoint_transmit(struct vl_endpoint *endpoint, uint64_t now, struct vl_frame *frame);
 /* When vl_endpoint_poll or vl_endpoint_transmit could next do something; 0: now; UINT64_MAX:
  * not before a frame comes. May be early, never late. */

@@ -34,8 +34,8 @@ struct vl_ip_config {
 	bool vlan_present;
 	uint16_t vlan_id;      /* frames of other VLANs are not answered */
 	uint8_t vlan_priority; /* PCP of its own frames, 0..7 */
-	/* Answers requests and asks; false: only learns, for the further workers of a port, whose
-	 * first one speaks for them. */
+	/* Answers requests and announces its addresses at its start; false: only asks and learns,
+	 * for the further workers of a port, whose first one speaks for them. */
 	bool speaks;
 	uint32_t max_neighbours; /* 0: 4096; the one least lately confirmed gives way */
 };
@@ -47,6 +47,7 @@ struct vl_ip_config {
 	X(nd_tx, "frames", "neighbour solicitations and advertisements sent")                      \
 	X(echo_rx, "frames", "ICMP and ICMPv6 echo requests received")                             \
 	X(echo_tx, "frames", "echo replies sent")                                                  \
+	X(conflicts, "frames", "ARP and ND by which another MAC claims one of our addresses")      \
 	X(malformed, "frames", "ARP, ND or ICMP that breaks its own format, or a checksum")        \
 	X(not_ours, "frames", "of other protocols, ports or addresses, not looked at")             \
 	X(answers_dropped, "frames", "answers not sent, as too many waited")                       \
@@ -77,6 +78,10 @@ int vl_ip_resolve(struct vl_ip *ip, const union ibv_gid *destination, uint8_t ma
 /* Notes that a packet of an address in our subnets came from this MAC, so that it can be answered
  * without asking. Does not replace what ARP or ND said. */
 void vl_ip_learn(struct vl_ip *ip, const union ibv_gid *source, const uint8_t mac[6], uint64_t now);
+
+/* Whether frames tagged with this VLAN, or 0: untagged or tagged with a priority alone, are ours.
+ */
+bool vl_ip_has_vlan(const struct vl_ip *ip, uint16_t vlan_id);
 
 const struct vl_ip_counters *vl_ip_counters(const struct vl_ip *ip);
 
