@@ -2,6 +2,7 @@
 # Copyright (c) 2026 the verbline authors
 """Records RoCE v2 frames of an interface, both ways, in classic pcap files."""
 
+import ipaddress
 import socket
 import struct
 import threading
@@ -15,22 +16,26 @@ LINKTYPE_ETHERNET = 1
 QUIET_SECONDS = 0.1
 
 
-def is_roce(frame):
+def is_wanted(frame, address):
+    """Whether it is a RoCE v2 packet from or to an address."""
     ether_type = frame[12:14]
     if ether_type == b"\x08\x00" and frame[23] == socket.IPPROTO_UDP:
         udp = 14 + (frame[14] & 15) * 4
+        ends = frame[26:30], frame[30:34]
     elif ether_type == b"\x86\xdd" and frame[20] == socket.IPPROTO_UDP:
         udp = 54
+        ends = frame[22:38], frame[38:54]
     else:
         return False
-    return frame[udp + 2:udp + 4] == struct.pack(">H", ROCE_PORT)
+    return address in ends and frame[udp + 2:udp + 4] == struct.pack(">H", ROCE_PORT)
 
 
 class Capture:
-    """Of one file, from construction to close()."""
+    """Of one address and one file, from construction to close()."""
 
-    def __init__(self, interface, path):
+    def __init__(self, interface, address, path):
         self.count = 0
+        self.address = ipaddress.ip_address(address).packed
         self.last = time.monotonic()
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
         self.socket.bind((interface, ETH_P_ALL))
@@ -51,7 +56,7 @@ class Capture:
                     frame, ancillary, _, _ = self.socket.recvmsg(65536, 256)
                 except TimeoutError:
                     continue
-                if len(frame) < 42 or not is_roce(frame):
+                if not is_wanted(frame, self.address):
                     continue
                 seconds, nanoseconds = struct.unpack("qq", ancillary[0][2][:16])
                 self.file.write(struct.pack("<IIII", seconds, nanoseconds, len(frame), len(frame)))

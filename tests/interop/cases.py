@@ -34,13 +34,13 @@ class Case:
     family: str
     role: str  # of Linux
     client: str
-    server: str
-    verbline_client: str
+    server: str = ""
+    verbline_client: str = ""
     lost: dict = dataclasses.field(default_factory=dict)
     client_prints: str = ""
     server_prints: str = ""
     verbline_prints: str = ""
-    verbline_fails: bool = False
+    is_roce: bool = True
 
 
 RPING = "-C 6 -S 5000 -V -v"
@@ -103,6 +103,21 @@ def path_name(mtu, family):
     return f"{family}-{PATH_MTUS[mtu]}"
 
 
+def neighbour_cases(mtu):
+    """ARP, neighbour discovery and echo, to verbline and from a kernel that knows nothing yet."""
+    def case(name, family, client, prints):
+        return Case(name=f"{name}-{path_name(mtu, family)}", mtu=mtu, family=family,
+                    role=LINUX_CLIENT, client="ip neigh flush dev roce0 to {address}; " + client,
+                    client_prints=prints, is_roce=False)
+
+    yield case("arping", "ipv4", "arping -c 3 -I roce0 {address}", r"Received 3 (replies|response)")
+    for family, headers in (("ipv4", 28), ("ipv6", 48)):
+        program = {"ipv4": "ping", "ipv6": "ping6"}[family]
+        yield case("ping", family, f"{program} -c 3 -W 5 {{address}}", "3 packets received")
+        yield case("ping-long", family, f"{program} -c 3 -W 5 -s {mtu - headers} {{address}}",
+                   "3 packets received")
+
+
 def program_cases(mtu, role):
     for (name, program), family in itertools.product(PROGRAMS.items(), FAMILIES):
         for where in (None, TO_LINUX, FROM_LINUX):
@@ -143,6 +158,8 @@ def refused_cases(mtu, role):
 
 def all_cases():
     for mtu, role in itertools.product(PATH_MTUS, (LINUX_CLIENT, LINUX_SERVER)):
+        if role == LINUX_CLIENT:
+            yield from neighbour_cases(mtu)
         yield from program_cases(mtu, role)
         if mtu == 1500:
             yield from connection_loss_cases(mtu, role)

@@ -9,36 +9,39 @@ import re
 TO_LINUX = "to-linux"
 FROM_LINUX = "from-linux"
 
-# Hook of nftables and what it does; guest-init has made what drops the marked.
+# Hook of nftables, the address that is verbline's, and what is done; guest-init has made what drops
+# the marked.
 ACTIONS = {
-    TO_LINUX: ("input", "drop"),
-    FROM_LINUX: ("output", "meta mark set 1"),
+    TO_LINUX: ("input", "saddr", "drop"),
+    FROM_LINUX: ("output", "daddr", "meta mark set 1"),
 }
+FAMILIES = {"ipv4": "ip", "ipv6": "ip6"}
 # The period of a counter that never comes round: a periodic loss could hit the same packet in every
 # retransmission.
 FOREVER = 1000000
 
 
-def make(lost):
-    """A script that makes the losses, {direction: numbers}."""
-    chains = []
-    for direction, numbers in lost.items():
-        hook, action = ACTIONS[direction]
-        which = ", ".join(str(number) for number in numbers)
-        chains.append(f"chain {hook} {{\ntype filter hook {hook} priority 0\nudp dport 4791"
-                      f" numgen inc mod {FOREVER} {{ {which} }} counter {action}\n}}")
-    return "nft '\ntable inet loss {\n" + "\n".join(chains) + "\n}'"
+class Loss:
+    """{direction: numbers} of the packets of one of verbline's addresses."""
 
+    def __init__(self, guest, name, family, address, lost):
+        self.guest = guest
+        self.table = f"inet loss_{name}"
+        chains = []
+        for direction, numbers in lost.items():
+            hook, end, action = ACTIONS[direction]
+            which = ", ".join(str(number) for number in numbers)
+            chains.append(f"chain {hook} {{\ntype filter hook {hook} priority 0\n"
+                          f"{FAMILIES[family]} {end} {address} udp dport 4791"
+                          f" numgen inc mod {FOREVER} {{ {which} }} counter {action}\n}}")
+        guest.run(f"nft '\ntable {self.table} {{\n" + "\n".join(chains) + "\n}'")
 
-# A script that ends the losses, and prints what count() reads.
-REMOVE = "nft list table inet loss; nft delete table inet loss"
-
-
-def count(output):
-    """How many packets were lost, {direction: number}."""
-    found = {}
-    for direction, (hook, _) in ACTIONS.items():
-        counter = re.search(rf"chain {hook} .*?counter packets (\d+)", output, re.DOTALL)
-        if counter:
-            found[direction] = int(counter[1])
-    return found
+    def end(self):
+        """How many packets were lost, {direction: number}."""
+        output = self.guest.run(f"nft list table {self.table}; nft delete table {self.table}")
+        found = {}
+        for direction, (hook, _, _) in ACTIONS.items():
+            counter = re.search(rf"chain {hook} .*?counter packets (\d+)", output, re.DOTALL)
+            if counter:
+                found[direction] = int(counter[1])
+        return found

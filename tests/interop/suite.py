@@ -9,23 +9,27 @@ replay' must find nothing wrong with them. Needs root. Exit status: 0 all passed
 cannot run here."""
 
 import argparse
+import concurrent.futures
 import fnmatch
 import hashlib
+import itertools
 import os
+import queue
 import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 
 sys.dont_write_bytecode = True
 
 import cases  # pylint: disable=wrong-import-position
-import loss
 import machine
 import segment
 import verbline
 from capture import Capture
+from loss import Loss
 
 SKIPPED = 77
 SOURCE = os.path.dirname(os.path.abspath(__file__))
@@ -97,6 +101,10 @@ class Suite:
         self.mtu = None
         self.endpoint = None
         self.passed = self.failed = 0
+        self.lock = threading.Lock()
+        self.lanes = queue.SimpleQueue()
+        for lane in range(verbline.LANES):
+            self.lanes.put(lane)
 
     def path(self, name):
         return os.path.join(self.directory, name)
@@ -110,12 +118,13 @@ class Suite:
 
     def start_endpoint(self):
         """The server of all cases with one MTU in which Linux is the client."""
-        if self.endpoint and self.endpoint.status is None:
-            return
-        self.endpoint = verbline.Process(self.program, "endpoint", self.mtu,
-                                         self.path(f"endpoint-{self.mtu}.log"))
-        need(self.endpoint.wait(START_SECONDS, "(?i)listening"),
-             "verbline endpoint did not start:\n" + self.endpoint.output())
+        with self.lock:
+            if self.endpoint and self.endpoint.status is None:
+                return
+            self.endpoint = verbline.Process(self.program, "endpoint", self.mtu,
+                                             self.path(f"endpoint-{self.mtu}.log"), verbline.LANES)
+            need(self.endpoint.wait(START_SECONDS, "(?i)listening"),
+                 "verbline endpoint did not start:\n" + self.endpoint.output())
 
     def stop_endpoint(self):
         """Counts as a case: it must have survived, and end well."""
@@ -130,9 +139,9 @@ class Suite:
                        + endpoint.output()[-3000:])
         self.result(f"endpoint-survives-{self.mtu}", problem, 0)
 
-    def run_linux_client(self, case):
+    def run_linux_client(self, case, address):
         self.start_endpoint()
-        client = machine.Command(case.client.format(address=verbline.ADDRESSES[case.family]))
+        client = machine.Command(case.client.format(address=address))
         ended = client.wait(CASE_SECONDS)
         self.note(case, f"# Linux: {client.script}\n{client.output}# exit status {client.status}\n")
         need(ended, "Linux's client did not end")
@@ -140,8 +149,7 @@ class Suite:
         need(re.search(case.client_prints, client.output), "Linux's client did not print "
              + case.client_prints)
 
-    def run_linux_server(self, case):
-        self.stop_endpoint()
+    def run_linux_server(self, case, _):
         address = machine.ADDRESSES[case.family]
         # Nothing of the programs says when they listen; the kernel does.
         server = machine.Command(
@@ -176,47 +184,62 @@ class Suite:
         with open(self.path(f"{case.name}.log"), "a", encoding="utf-8") as file:
             file.write(text)
 
-    def run_case(self, case):
-        self.set_mtu(case.mtu)
+    def run_case(self, case, lane):
         run = self.run_linux_client if case.role == cases.LINUX_CLIENT else self.run_linux_server
-        if case.lost:
-            self.guest.run(loss.make(case.lost))
-        capture = Capture(segment.DUT_BRIDGE_END, self.path(f"{case.name}.pcap"))
+        address = verbline.ADDRESSES[case.family][lane]
+        pcap = self.path(f"{case.name}.pcap")
+        loss = Loss(self.guest, lane, case.family, address, case.lost) if case.lost else None
+        capture = Capture(segment.DUT_BRIDGE_END, address, pcap)
         try:
-            run(case)
+            run(case, address)
         finally:
             capture.close()
-            lost = loss.count(self.guest.run(loss.REMOVE)) if case.lost else {}
+            lost = loss.end() if loss else {}
         for direction, numbers in case.lost.items():
             need(lost[direction] == len(numbers),
-                 f"{lost[direction]} packets {direction} were lost, not {len(numbers)}")
-        need(capture.count > 0, "no RoCE packet was captured")
-        problem = verbline.check_capture(self.program, self.path(f"{case.name}.pcap"))
+                 f"{lost[direction]} packets were lost {direction}, not {len(numbers)}")
+        need((capture.count > 0) == case.is_roce, f"{capture.count} RoCE packets were captured")
+        problem = verbline.check_capture(self.program, pcap)
         need(not problem, problem)
 
     def result(self, name, problem, seconds):
-        if problem is None:
-            self.passed += 1
-            print(f"ok      {name} ({seconds:.1f} s)", flush=True)
-        else:
-            self.failed += 1
-            print(f"FAILED  {name} ({seconds:.1f} s): {problem}", flush=True)
+        with self.lock:
+            if problem is None:
+                self.passed += 1
+                print(f"ok      {name} ({seconds:.1f} s)", flush=True)
+            else:
+                self.failed += 1
+                print(f"FAILED  {name} ({seconds:.1f} s): {problem}", flush=True)
+
+    def judge_case(self, case):
+        is_client = case.role == cases.LINUX_CLIENT
+        lane = self.lanes.get() if is_client else 0
+        start = time.monotonic()
+        problem = None
+        log = self.path(f"{case.name}.log")
+        if os.path.exists(log):
+            os.unlink(log)
+        try:
+            self.run_case(case, lane)
+        except (Failure, machine.GuestError) as failure:
+            problem = str(failure)
+            if os.path.exists(log):
+                with open(log, encoding="utf-8") as file:
+                    problem += "\n" + file.read()[-4000:]
+        if is_client:
+            self.lanes.put(lane)
+        self.result(case.name, problem, time.monotonic() - start)
 
     def run(self, selected):
-        for case in selected:
-            start = time.monotonic()
-            problem = None
-            if os.path.exists(self.path(f"{case.name}.log")):
-                os.unlink(self.path(f"{case.name}.log"))
-            try:
-                self.run_case(case)
-            except Failure as failure:
-                problem = str(failure)
-                if os.path.exists(self.path(f"{case.name}.log")):
-                    with open(self.path(f"{case.name}.log"), encoding="utf-8") as file:
-                        problem += "\n" + file.read()[-4000:]
-            self.result(case.name, problem, time.monotonic() - start)
-        self.stop_endpoint()
+        """Linux's clients at the same time, as most of the time they wait for a timeout; verbline's
+        one after the other, as each has the port for itself."""
+        for (mtu, role), group in itertools.groupby(selected, lambda case: (case.mtu, case.role)):
+            self.set_mtu(mtu)
+            lanes = verbline.LANES if role == cases.LINUX_CLIENT else 1
+            with concurrent.futures.ThreadPoolExecutor(lanes) as pool:
+                for _ in pool.map(self.judge_case, group):
+                    pass
+            self.stop_endpoint()
 
 
 def main():

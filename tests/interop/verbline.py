@@ -11,19 +11,22 @@ import time
 import segment
 from machine import die_with_parent
 
-ADDRESSES = {"ipv4": "10.77.0.50", "ipv6": "fd77::50"}
+# As many conversations may go on at a time with the one endpoint, each with addresses of its own.
+LANES = 4
+ADDRESSES = {"ipv4": [f"10.77.0.{50 + lane}" for lane in range(LANES)],
+             "ipv6": [f"fd77::{50 + lane}" for lane in range(LANES)]}
 PREFIXES = {"ipv4": 24, "ipv6": 64}
 
 
 class Process:
     """A command of verbline on the segment's port; its output goes to a file."""
 
-    def __init__(self, program, command, mtu, log):
-        # The namespace is new, and with it af_packet's memory: hugepages are not needed.
+    def __init__(self, program, command, mtu, log, lanes=1):
         words = [program, *command.split(), "--port", f"af_packet:{segment.DUT}",
                  "--mtu", str(mtu)]
-        for family, address in ADDRESSES.items():
-            words += ["--ip", f"{address}/{PREFIXES[family]}"]
+        for family, addresses in ADDRESSES.items():
+            for address in addresses[:lanes]:
+                words += ["--ip", f"{address}/{PREFIXES[family]}"]
         self.command = " ".join(words)
         self.log = log
         with open(log, "wb") as file:
