@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* Messages of the control service: what is written is read the same, nonsense is refused. */
+
+#include "apps/control/message.h"
+#include "tests/support/suite.h"
+
+#include <errno.h>
+#include <string.h>
+
+static char text[VL_CONTROL_MAX_MESSAGE];
+static struct vl_control_message message, again;
+static char error[200];
+
+static void round_trip(void)
+{
+	int length = vl_control_encode(&message, text, sizeof(text));
+
+	CU_ASSERT_FATAL(length > 0);
+	CU_ASSERT_EQUAL_FATAL(vl_control_decode(text, (size_t)length, &again, error, sizeof(error)),
+			      0);
+	CU_ASSERT_EQUAL(memcmp(&message, &again, sizeof(message)), 0);
+}
+
+static void begin(enum vl_control_type type)
+{
+	memset(&message, 0, sizeof(message));
+	message.type = type;
+}
+
+static void test_all_types(void)
+{
+	begin(VL_CONTROL_HELLO);
+	strcpy(message.hello.version, "1.2.3");
+	message.hello.protocol = 1;
+	message.hello.largest_message = UINT64_C(1) << 31;
+	message.hello.qps = 20000;
+	round_trip();
+	begin(VL_CONTROL_PONG);
+	message.ping = (struct vl_control_ping){INT64_MAX, 7};
+	round_trip();
+	begin(VL_CONTROL_COUNTERS);
+	message.counters.counters.data_bytes_rx = 123456789012345;
+	message.counters.counters.message_rx = 3;
+	message.counters.qps = 5;
+	round_trip();
+	begin(VL_CONTROL_ERROR);
+	strcpy(message.error, "say \"please\"\n");
+	round_trip();
+	begin(VL_CONTROL_CLOSE);
+	round_trip();
+}
+
+/* The most queue pairs, with the longest numbers, fit. */
+static void test_full_batch(void)
+{
+	begin(VL_CONTROL_OPEN);
+	message.open = (struct vl_control_open){.transport = IBV_QPT_UC,
+						.path_mtu = IBV_MTU_2048,
+						.receive_depth = 32768,
+						.receive_size = 1u << 31,
+						.traffic_class = 255,
+						.priority = 7,
+						.timeout = 31,
+						.retry_count = 7,
+						.rnr_retry = 7,
+						.count = VL_CONTROL_MAX_QPS};
+	for (uint32_t i = 0; i < VL_CONTROL_MAX_QPS; i++)
+		message.open.qps[i] = (struct vl_control_qp){0xfffffe - i, 0xffffff - i};
+	round_trip();
+	begin(VL_CONTROL_OPENED);
+	message.opened = (struct vl_control_opened){.address = INT64_MAX,
+						    .length = INT64_MAX,
+						    .rkey = UINT32_MAX,
+						    .qkey = UINT32_MAX,
+						    .count = VL_CONTROL_MAX_QPS};
+	for (uint32_t i = 0; i < VL_CONTROL_MAX_QPS; i++)
+		message.opened.qps[i] = (struct vl_control_qp){0xfffffe, 0xffffff};
+	round_trip();
+	CU_ASSERT_EQUAL(vl_control_encode(&message, text, 100), -EMSGSIZE);
+}
+
+static void refuse(const char *bytes, const char *reason)
+{
+	CU_ASSERT_EQUAL(vl_control_decode(bytes, strlen(bytes), &again, error, sizeof(error)),
+			-EINVAL);
+	if (!strstr(error, reason))
+		printf("'%s' does not say '%s'\n", error, reason);
+	CU_ASSERT_PTR_NOT_NULL(strstr(error, reason));
+}
+
+static void test_refusals(void)
+{
+	refuse("", "not JSON");
+	refuse("{\"type\":\"ping\",\"type\":\"ping\",\"sent\":1}", "not JSON");
+	refuse("[]", "must be a JSON object");
+	refuse("{}", "'type' must be a text");
+	refuse("{\"type\":\"greet\"}", "no message is of type 'greet'");
+	refuse("{\"type\":\"ping\"}", "'sent' must be a whole number");
+	refuse("{\"type\":\"ping\",\"sent\":-1}", "'sent' must be a whole number");
+	refuse("{\"type\":\"ping\",\"sent\":1.5}", "'sent' must be a whole number");
+	refuse("{\"type\":\"hello\",\"version\":\"a longer version than there can possibly be\"}",
+	       "'version' must be a text");
+	refuse("{\"type\":\"open\",\"transport\":\"XRC\"}", "RC, UC or UD");
+	refuse("{\"type\":\"open\",\"transport\":\"RC\",\"path_mtu\":1500}", "'path_mtu' must be");
+	refuse("{\"type\":\"opened\",\"address\":1,\"length\":1,\"rkey\":4294967296}", "'rkey'");
+	refuse("{\"type\":\"opened\",\"address\":1,\"length\":1,\"rkey\":1,\"qkey\":1,\"qps\":[]}",
+	       "'qps' must be a list of 1 to 256");
+	refuse("{\"type\":\"opened\",\"address\":1,\"length\":1,\"rkey\":1,\"qkey\":1,"
+	       "\"qps\":[[17,1],[1,1]]}",
+	       "'qps[1]'");
+	refuse("{\"type\":\"opened\",\"address\":1,\"length\":1,\"rkey\":1,\"qkey\":1,"
+	       "\"qps\":[[16777215,1]]}",
+	       "'qps[0]'");
+}
+
+static const struct test tests[] = {
+	{"all_types", test_all_types},
+	{"full_batch", test_full_batch},
+	{"refusals", test_refusals},
+};
+
+int main(int argc, char **argv)
+{
+	return RUN_SUITE("control_message", tests, argc, argv);
+}
