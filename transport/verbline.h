@@ -161,6 +161,15 @@ int vl_dealloc_mw(struct ibv_mw *mw);
 struct vl_cq *vl_create_cq(struct vl_device *device, uint32_t cqe, void *context, int *error);
 int vl_resize_cq(struct vl_cq *cq, uint32_t cqe); /* -EINVAL below what is queued */
 int vl_destroy_cq(struct vl_cq *cq);              /* -EBUSY while QPs or SRQs use it */
+/* A datagram's receive completion over Ethernet: the MAC that it came from. struct ibv_wc has no
+ * member for it; it lies in those that have no meaning there, slid and vendor_err. */
+static inline void vl_wc_source_mac(const struct ibv_wc *wc, uint8_t mac[6])
+{
+	mac[0] = (uint8_t)(wc->slid >> 8);
+	mac[1] = (uint8_t)wc->slid;
+	for (int i = 0; i < 4; i++)
+		mac[2 + i] = (uint8_t)(wc->vendor_err >> (24 - 8 * i));
+}
 void *vl_cq_context(const struct vl_cq *cq);
 /* Returns the number of entries stored, 0..count; -EIO once the CQ has overflowed
  * and what was queued before that has been polled (IBTA 11.2.8.1). */
@@ -176,6 +185,13 @@ int vl_post_srq_recv(struct vl_srq *srq, const struct ibv_recv_wr *wr,
 		     const struct ibv_recv_wr **bad_wr);
 
 struct ibv_ah *vl_create_ah(struct vl_pd *pd, const struct ibv_ah_attr *attr, int *error);
+/* The same without resolving: to a MAC that the caller knows, as that of a datagram to be answered
+ * (vl_wc_source_mac). NULL: resolved. */
+struct ibv_ah *vl_create_ah_to_mac(struct vl_pd *pd, const struct ibv_ah_attr *attr,
+				   const uint8_t mac[6], int *error);
+/* Points an AH elsewhere without allocating; mac may be NULL. -EBUSY while send requests that use
+ * it are not completed; unchanged on error. */
+int vl_modify_ah(struct ibv_ah *ah, const struct ibv_ah_attr *attr, const uint8_t mac[6]);
 int vl_destroy_ah(struct ibv_ah *ah);
 
 struct vl_qp_init_attr {

@@ -58,11 +58,22 @@ static int fill_source(const struct vl_device *device, const struct ibv_ah_attr 
 	return 0;
 }
 
-int vl_path_from_attr(struct vl_device *device, const struct ibv_ah_attr *attr, uint16_t fixed_port,
-		      uint32_t local_qpn, uint32_t remote_qpn, struct vl_path *path,
-		      uint8_t *priority)
+static int find_mac(const struct vl_device *device, const uint8_t mac[6], struct vl_path_attr *path)
 {
 	const struct vl_device_events *events = &device->config.events;
+
+	if (mac)
+		memcpy(path->destination_mac, mac, sizeof(path->destination_mac));
+	else if (!is_infiniband(path->encapsulation) && events->resolve)
+		return events->resolve(events->context, &path->destination_gid,
+				       path->destination_mac);
+	return 0;
+}
+
+int vl_path_from_attr(struct vl_device *device, const struct ibv_ah_attr *attr,
+		      const uint8_t mac[6], uint16_t fixed_port, uint32_t local_qpn,
+		      uint32_t remote_qpn, struct vl_path *path, uint8_t *priority)
+{
 	struct vl_path_attr path_attr = {0};
 	int result;
 
@@ -85,16 +96,19 @@ int vl_path_from_attr(struct vl_device *device, const struct ibv_ah_attr *attr, 
 	}
 	path_attr.udp_source_port = choose_udp_source_port(device, fixed_port, path_attr.flow_label,
 							   local_qpn, remote_qpn);
-	if (!is_infiniband(path_attr.encapsulation) && events->resolve) {
-		result = events->resolve(events->context, &path_attr.destination_gid,
-					 path_attr.destination_mac);
-		if (result)
-			return result;
-	}
+	result = find_mac(device, mac, &path_attr);
+	if (result)
+		return result;
 	return vl_path_init(path, &path_attr);
 }
 
 struct ibv_ah *vl_create_ah(struct vl_pd *pd, const struct ibv_ah_attr *attr, int *error)
+{
+	return vl_create_ah_to_mac(pd, attr, NULL, error);
+}
+
+struct ibv_ah *vl_create_ah_to_mac(struct vl_pd *pd, const struct ibv_ah_attr *attr,
+				   const uint8_t mac[6], int *error)
 {
 	struct vl_device *device = pd->device;
 	struct vl_ah *ah = vl_allocate(device, sizeof(*ah));
@@ -102,7 +116,7 @@ struct ibv_ah *vl_create_ah(struct vl_pd *pd, const struct ibv_ah_attr *attr, in
 
 	if (!ah)
 		return vl_refuse(error, -ENOMEM);
-	result = vl_path_from_attr(device, attr, 0, 0, 0, &ah->path, &ah->priority);
+	result = vl_path_from_attr(device, attr, mac, 0, 0, 0, &ah->path, &ah->priority);
 	if (result) {
 		vl_release(device, ah, sizeof(*ah));
 		return vl_refuse(error, result);
@@ -113,6 +127,23 @@ struct ibv_ah *vl_create_ah(struct vl_pd *pd, const struct ibv_ah_attr *attr, in
 	pd->use_count++;
 	device->ah_count++;
 	return &ah->ibv;
+}
+
+int vl_modify_ah(struct ibv_ah *ibv, const struct ibv_ah_attr *attr, const uint8_t mac[6])
+{
+	struct vl_ah *ah = (struct vl_ah *)ibv;
+	struct vl_path path;
+	uint8_t priority;
+	int result;
+
+	if (ah->use_count)
+		return -EBUSY;
+	result = vl_path_from_attr(ah->pd->device, attr, mac, 0, 0, 0, &path, &priority);
+	if (result)
+		return result;
+	ah->path = path;
+	ah->priority = priority;
+	return 0;
 }
 
 int vl_destroy_ah(struct ibv_ah *ibv)

@@ -47,11 +47,11 @@ static inline uint32_t vl_round_up_to_power(uint32_t count)
 }
 
 /* Link and network headers for an address. lqpn and rqpn give the UDP source port if the flow
- * label does not; a fixed port (not 0) goes before both. -EINVAL: the attributes do not fit the
- * device; else what events.resolve says. */
-int vl_path_from_attr(struct vl_device *device, const struct ibv_ah_attr *attr, uint16_t fixed_port,
-		      uint32_t local_qpn, uint32_t remote_qpn, struct vl_path *path,
-		      uint8_t *priority);
+ * label does not; a fixed port (not 0) goes before both. mac NULL: resolved. -EINVAL: the
+ * attributes do not fit the device; else what events.resolve says. */
+int vl_path_from_attr(struct vl_device *device, const struct ibv_ah_attr *attr,
+		      const uint8_t mac[6], uint16_t fixed_port, uint32_t local_qpn,
+		      uint32_t remote_qpn, struct vl_path *path, uint8_t *priority);
 
 /* Receive queues, of QPs and SRQs. */
 static inline uint32_t vl_receive_stride(uint32_t max_sge)

@@ -325,10 +325,10 @@ int vl_modify_qp(struct vl_qp *qp, const struct ibv_qp_attr *attr, int mask, uin
 	    !qp->requester.drained_reported)
 		result = -EBUSY;
 	if (!result && mask & IBV_QP_AV)
-		result = vl_path_from_attr(qp->device, &attr->ah_attr, qp->udp_source_port, qp->qpn,
-					   mask & IBV_QP_DEST_QPN ? attr->dest_qp_num
-								  : qp->remote_qpn,
-					   &path, &priority);
+		result = vl_path_from_attr(
+			qp->device, &attr->ah_attr, NULL, qp->udp_source_port, qp->qpn,
+			mask & IBV_QP_DEST_QPN ? attr->dest_qp_num : qp->remote_qpn, &path,
+			&priority);
 	if (result)
 		return result;
 

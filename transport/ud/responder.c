@@ -68,6 +68,11 @@ static void complete(struct vl_qp *qp, const struct vl_packet *packet)
 		.sl = packet->priority,
 	};
 
+	if (packet->encapsulation < VL_ENCAPSULATION_IB_LOCAL) {
+		/* As vl_wc_source_mac reads it. */
+		wc.slid = vl_load_be16(packet->source_mac);
+		wc.vendor_err = vl_load_be32(packet->source_mac + 2);
+	}
 	if (packet->info->flags & VL_OPCODE_IMMDT) {
 		wc.wc_flags |= IBV_WC_WITH_IMM;
 		wc.imm_data = packet->immediate;
