@@ -31,12 +31,22 @@ bool vl_ports_interrupted(void)
 	return interrupted;
 }
 
+uint32_t vl_ports_frame_length(uint16_t mtu)
+{
+	uint32_t length = (mtu ? mtu : VL_PORT_DEFAULT_MTU) + 14u + 2u * 4u;
+
+	return length < VL_MAX_FRAME_LENGTH ? VL_MAX_FRAME_LENGTH : length;
+}
+
 static int start_eal(const struct vl_ports_config *config, struct vl_error *error)
 {
 	struct vl_eal_config eal = {
 		.worker_count = 1,
 		.memory_mb = config->more_megabytes +
-			     config->names->count * vl_mempool_megabytes(config->mbuf_count) + 64,
+			     config->names->count * vl_mempool_jumbo_megabytes(
+							    config->mbuf_count,
+							    vl_ports_frame_length(config->mtu)) +
+			     64,
 		.ports = (const char *const *)config->names->values,
 		.port_count = config->names->count,
 		.argument_count = (int)config->operands->eal_count,
@@ -59,7 +69,9 @@ static int open_port(struct vl_ports *ports, const struct vl_ports_config *confi
 	char name[16];
 
 	snprintf(name, sizeof(name), "port%u", ports->count);
-	port.mempools[0] = vl_mempool_create(name, config->mbuf_count, error);
+	port.mtu = config->mtu;
+	port.mempools[0] = vl_mempool_create_jumbo(name, config->mbuf_count,
+						   vl_ports_frame_length(config->mtu), error);
 	if (!port.mempools[0])
 		return -ENOMEM;
 	ports->mempools[ports->count] = port.mempools[0];

@@ -20,6 +20,7 @@ struct vl_ports_config {
 	const struct vl_command *command; /* for what is to be said of memory or CPUs */
 	const struct vl_texts *names;
 	uint32_t mbuf_count;                /* of each port's mempool */
+	uint16_t mtu;                       /* 0: VL_PORT_DEFAULT_MTU */
 	uint32_t more_megabytes;            /* of memory for what the command itself makes */
 	const struct vl_operands *operands; /* the EAL options in it */
 };
@@ -40,5 +41,7 @@ void vl_ports_close(struct vl_ports *ports);
 /* From now on SIGINT and SIGTERM ask for an orderly end; the second of a kind ends at once. */
 void vl_ports_catch_signals(void);
 bool vl_ports_interrupted(void);
+/* The longest frame that a port of that MTU takes, with two VLAN tags. */
+uint32_t vl_ports_frame_length(uint16_t mtu);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "apps/replay/replay.h"
 
+#include "apps/replay/port/port.h"
 #include "apps/replay/trial.h"
 #include "apps/report/output.h"
 
@@ -23,9 +24,11 @@ struct replay_options {
 	unsigned int role;
 	const char *json;
 	bool verbose;
+	struct replay_port_options port;
 };
 
 static const struct vl_option options[] = {
+	REPLAY_PORT_OPTIONS(struct replay_options, port),
 	{.letter = 'r',
 	 .name = "role",
 	 .argument = "ROLE",
@@ -50,9 +53,8 @@ static int replay_main(const struct vl_command *command, int argc, char **argv);
 const struct vl_command vl_replay_command = {
 	.name = "replay",
 	.operands = "FILE...",
-	.least_operands = 1,
 	.most_operands = UINT32_MAX,
-	.summary = "play one side of a capture against the stack and compare the answers",
+	.summary = "play captures against the stack and compare, or out of a port",
 	.description =
 		"Takes the place of one recorded host at a time, with its addresses, QPNs, PSNs, "
 		"keys "
@@ -68,11 +70,21 @@ const struct vl_command vl_replay_command = {
 		"because "
 		"they were lost after the point of capture, are withheld from the stack too, and "
 		"named.\n\n"
-		"Exit status: 0 no difference, 1 a difference or a damaged file, 2 wrong usage or "
-		"a "
-		"file that is no capture.",
+		"With --port the recorded frames themselves are sent out of a port, RDMA or not: "
+		"as recorded, faster, at a rate, or as fast as possible, once or again and again "
+		"with PSNs carried on. Several files are merged by time, and none has to fit in "
+		"memory. --rewrite changes addresses, VLANs, QPNs, PSNs, keys and classes; "
+		"checksums and the ICRC are made right again. What could not be sent in time is "
+		"counted.\n\n"
+		"Exit status: 0 no difference, or all was sent; 1 a difference, a damaged file, or "
+		"frames that the port did not send; 2 wrong usage or a file that is no capture.",
 	.examples = "verbline replay capture.pcap\n"
-		    "verbline replay --role responder --json result.json capture.pcapng",
+		    "verbline replay --role responder --json result.json capture.pcapng\n"
+		    "verbline replay --port af_packet:eth1 --speed 2 capture.pcap\n"
+		    "verbline replay --port pci:0000:3b:00.0 --rate 40Gb/s --loop 100 "
+		    "--rewrite dst-ip=10.0.0.2,10.1.0.2 --rewrite dst-mac=02:00:00:00:00:02 "
+		    "capture.pcap",
+	.takes_eal_options = true,
 	.options = options,
 	.option_count = sizeof(options) / sizeof(options[0]),
 	.run = replay_main,
@@ -131,41 +143,40 @@ static int write_json(const struct vl_command *command, struct vl_output *output
 	return status;
 }
 
-static int replay_main(const struct vl_command *command, int argc, char **argv)
+/* Whether --json names one of the files. */
+static bool overwrites(const struct vl_command *command, const char *json,
+		       const struct vl_operands *operands)
 {
-	struct replay_options chosen = {.role = ROLE_BOTH};
-	struct vl_operands operands;
+	for (unsigned int i = 0; json && strcmp(json, "-") && i < operands->count; i++) {
+		if (!vl_output_is_same(json, operands->values[i]))
+			continue;
+		vl_command_error(command, "--json %s would overwrite the capture that it is about",
+				 json);
+		return true;
+	}
+	return false;
+}
+
+static int replay_to_stack(const struct vl_command *command, const struct replay_options *chosen,
+			   const struct vl_operands *operands)
+{
 	struct vl_output output = {0};
 	json_t *files = NULL;
 	char error[REPLAY_MESSAGE];
+	int status = VL_EXIT_OK, result;
 	bool is_quiet;
-	int status = vl_command_start(command, argc, argv, &chosen, &operands);
-	int result;
 
-	if (status >= 0)
-		return status;
-	status = VL_EXIT_OK;
-	if (chosen.json) {
-		for (unsigned int i = 0; i < operands.count; i++) {
-			if (strcmp(chosen.json, "-") &&
-			    vl_output_is_same(chosen.json, operands.values[i])) {
-				vl_command_error(command,
-						 "--json %s would overwrite the capture that it "
-						 "is about",
-						 chosen.json);
-				return VL_EXIT_USAGE;
-			}
-		}
-		if (vl_output_open(&output, chosen.json, error, sizeof(error))) {
+	if (chosen->json) {
+		if (vl_output_open(&output, chosen->json, error, sizeof(error))) {
 			vl_command_error(command, "%s", error);
 			return VL_EXIT_USAGE;
 		}
 		files = json_array();
 	}
 	/* What goes to the standard output is either for people or for programs. */
-	is_quiet = chosen.json && !strcmp(chosen.json, "-");
-	for (unsigned int i = 0; i < operands.count; i++) {
-		result = replay_file(command, &chosen, operands.values[i], files, is_quiet);
+	is_quiet = chosen->json && !strcmp(chosen->json, "-");
+	for (unsigned int i = 0; i < operands->count; i++) {
+		result = replay_file(command, chosen, operands->values[i], files, is_quiet);
 		if (result > status)
 			status = result;
 	}
@@ -175,4 +186,37 @@ static int replay_main(const struct vl_command *command, int argc, char **argv)
 			status = result;
 	}
 	return status;
+}
+
+static int replay_main(const struct vl_command *command, int argc, char **argv)
+{
+	struct replay_options chosen = {.role = ROLE_BOTH, .port = REPLAY_PORT_OPTIONS_INIT};
+	struct vl_operands operands;
+	const char *misplaced;
+	int status = vl_command_start(command, argc, argv, &chosen, &operands);
+
+	if (status >= 0)
+		return status;
+	for (unsigned int i = 0; i < chosen.port.rewrites.count; i++) {
+		if (!strcmp(chosen.port.rewrites.values[i], "help")) {
+			replay_port_print_fields();
+			return VL_EXIT_OK;
+		}
+	}
+	if (!operands.count) {
+		vl_command_error(command, "%s is missing: verbline replay [OPTION...] %s",
+				 command->operands, command->operands);
+		return VL_EXIT_USAGE;
+	}
+	if (overwrites(command, chosen.json, &operands))
+		return VL_EXIT_USAGE;
+	if (chosen.port.ports.count)
+		return replay_to_port(command, &chosen.port, &operands, chosen.json);
+	misplaced = replay_port_misplaced(&chosen.port);
+	if (misplaced) {
+		vl_command_error(command, "--%s needs --port, where the frames are to be sent",
+				 misplaced);
+		return VL_EXIT_USAGE;
+	}
+	return replay_to_stack(command, &chosen, &operands);
 }
