@@ -54,8 +54,6 @@ static int start_eal(const struct vl_ports_config *config, struct vl_error *erro
 	};
 	int result;
 
-	if (eal.memory_mb < VL_EAL_DEFAULT_MEMORY_MB)
-		eal.memory_mb = VL_EAL_DEFAULT_MEMORY_MB;
 	result = vl_eal_start(&eal, error);
 	if (!result && *vl_eal_notice())
 		vl_command_error(config->command, "%s", vl_eal_notice());
