@@ -7,7 +7,9 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define SYNDROME_TYPE(syndrome) ((syndrome) >> 5)
 
@@ -59,7 +61,12 @@ static bool add_class(struct vl_fault_match *match, const char *name)
 		if (strcmp(classes[i].name, name))
 			continue;
 		for (unsigned int opcode = 0; classes[i].flags && opcode < 256; opcode++) {
-			if ((vl_opcode_table[opcode].flags & classes[i].flags) == classes[i].flags)
+			uint32_t flags = vl_opcode_table[opcode].flags;
+
+			/* What follows the BTH of a CNP is no payload. */
+			if ((flags & classes[i].flags) == classes[i].flags &&
+			    (flags & VL_OPCODE_NOTIFICATION) ==
+				    (classes[i].flags & VL_OPCODE_NOTIFICATION))
 				add_opcode(match, opcode);
 		}
 		if (classes[i].answers)
@@ -71,21 +78,46 @@ static bool add_class(struct vl_fault_match *match, const char *name)
 	return false;
 }
 
-/* "RC SEND First" as rc_send_first; whole: with its service. */
-static bool is_opcode_name(const char *name, const char *typed, bool whole)
+#define CANONICAL_NAME 48
+
+/* Words without what stands between them, RDMA and with; immediate as imm. */
+static void make_canonical(char out[CANONICAL_NAME], const char *name)
 {
+	size_t used = 0;
+
+	while (*name && used < CANONICAL_NAME - 1) {
+		size_t length = 0;
+
+		while (isalnum((unsigned char)name[length]))
+			length++;
+		if (length == 9 && !strncasecmp(name, "immediate", 9))
+			used += (size_t)snprintf(out + used, CANONICAL_NAME - used, "imm");
+		else if (!(length == 4 &&
+			   (!strncasecmp(name, "rdma", 4) || !strncasecmp(name, "with", 4))))
+			for (size_t i = 0; i < length && used < CANONICAL_NAME - 1; i++)
+				out[used++] = (char)tolower((unsigned char)name[i]);
+		name += length;
+		/* Any other character than those between words makes it a name that none has. */
+		if (*name && *name != '_' && *name != ' ' && used < CANONICAL_NAME - 1)
+			out[used++] = *name;
+		name += *name != 0;
+	}
+	out[used < CANONICAL_NAME ? used : CANONICAL_NAME - 1] = 0;
+}
+
+/* "RC RDMA WRITE First" as rc_write_first; not whole: without its service. */
+static bool is_opcode_name(const char *name, const char *canonical, bool whole)
+{
+	char own[CANONICAL_NAME];
+
 	if (!whole) {
 		name = strchr(name, ' ');
-		if (!name++)
+		if (!name)
 			return false;
+		name++;
 	}
-	for (; *name && *typed; name++, typed++) {
-		char c = (char)tolower((unsigned char)*name);
-
-		if ((isalnum((unsigned char)c) ? c : '_') != *typed)
-			return false;
-	}
-	return !*name && !*typed;
+	make_canonical(own, name);
+	return !strcmp(own, canonical);
 }
 
 void vl_fault_match_init(struct vl_fault_match *match)
@@ -102,10 +134,12 @@ void vl_fault_match_init(struct vl_fault_match *match)
 int vl_fault_match_opcode(struct vl_fault_match *match, const char *name)
 {
 	bool found = add_class(match, name);
+	char canonical[CANONICAL_NAME];
 
+	make_canonical(canonical, name);
 	for (unsigned int opcode = 0; !found && opcode < 256; opcode++) {
 		if (vl_opcode_table[opcode].flags &&
-		    is_opcode_name(vl_opcode_table[opcode].name, name, true)) {
+		    is_opcode_name(vl_opcode_table[opcode].name, canonical, true)) {
 			add_opcode(match, opcode);
 			return 0;
 		}
@@ -114,7 +148,7 @@ int vl_fault_match_opcode(struct vl_fault_match *match, const char *name)
 		return 0;
 	for (unsigned int opcode = 0; opcode < 256; opcode++) {
 		if (vl_opcode_table[opcode].flags &&
-		    is_opcode_name(vl_opcode_table[opcode].name, name, false)) {
+		    is_opcode_name(vl_opcode_table[opcode].name, canonical, false)) {
 			add_opcode(match, opcode);
 			found = true;
 		}
