@@ -15,7 +15,11 @@ struct vl_control_channel {
 	struct vl_cq *send_cq, *recv_cq;
 	struct vl_qp *qp;
 	bool is_sending, is_broken;
+	/* An answer may come before the acknowledgement of what it answers, and be answered itself;
+	 * one message more than that cannot be. */
+	uint32_t waiting_length; /* of the message that waits; 0: none does */
 	char outgoing[VL_CONTROL_MAX_MESSAGE];
+	char waiting[VL_CONTROL_MAX_MESSAGE];
 	char incoming[RECEIVES][VL_CONTROL_MAX_MESSAGE];
 };
 
@@ -125,7 +129,23 @@ void vl_control_channel_stop(struct vl_control_channel *channel, uint64_t now)
 	(void)vl_modify_qp(channel->qp, &attr, IBV_QP_STATE, now);
 }
 
-static void poll_sent(struct vl_control_channel *channel)
+static int post(struct vl_control_channel *channel, uint64_t now)
+{
+	struct ibv_sge sge = {(uintptr_t)channel->outgoing, channel->waiting_length,
+			      channel->mr->lkey};
+	struct ibv_send_wr wr = {.sg_list = &sge,
+				 .num_sge = 1,
+				 .opcode = IBV_WR_SEND,
+				 .send_flags = IBV_SEND_SIGNALED};
+	const struct ibv_send_wr *bad;
+
+	memcpy(channel->outgoing, channel->waiting, channel->waiting_length);
+	channel->waiting_length = 0;
+	channel->is_sending = true;
+	return vl_post_send(channel->qp, &wr, &bad, now);
+}
+
+static void poll_sent(struct vl_control_channel *channel, uint64_t now)
 {
 	struct ibv_wc wc;
 
@@ -134,37 +154,33 @@ static void poll_sent(struct vl_control_channel *channel)
 		if (wc.status != IBV_WC_SUCCESS)
 			channel->is_broken = true;
 	}
+	if (channel->waiting_length && !channel->is_sending && post(channel, now))
+		channel->is_broken = true;
 }
 
 int vl_control_channel_send(struct vl_control_channel *channel,
 			    const struct vl_control_message *message, uint64_t now)
 {
-	struct ibv_sge sge = {(uintptr_t)channel->outgoing, 0, channel->mr->lkey};
-	struct ibv_send_wr wr = {.sg_list = &sge,
-				 .num_sge = 1,
-				 .opcode = IBV_WR_SEND,
-				 .send_flags = IBV_SEND_SIGNALED};
-	const struct ibv_send_wr *bad;
 	int length;
 
-	poll_sent(channel);
-	if (channel->is_sending)
+	poll_sent(channel, now);
+	if (channel->waiting_length)
 		return -EBUSY;
-	length = vl_control_encode(message, channel->outgoing, sizeof(channel->outgoing));
+	length = vl_control_encode(message, channel->waiting, sizeof(channel->waiting));
 	if (length < 0)
 		return length;
-	sge.length = (uint32_t)length;
-	channel->is_sending = true;
-	return vl_post_send(channel->qp, &wr, &bad, now);
+	channel->waiting_length = (uint32_t)length;
+	return channel->is_sending ? 0 : post(channel, now);
 }
 
 int vl_control_channel_receive(struct vl_control_channel *channel,
-			       struct vl_control_message *message, char *error, size_t error_size)
+			       struct vl_control_message *message, char *error, size_t error_size,
+			       uint64_t now)
 {
 	struct ibv_wc wc;
 	int status;
 
-	poll_sent(channel);
+	poll_sent(channel, now);
 	if (vl_poll_cq(channel->recv_cq, 1, &wc) <= 0)
 		return channel->is_broken ? -EIO : 0;
 	if (wc.status != IBV_WC_SUCCESS) {

@@ -25,13 +25,14 @@ int vl_control_channel_connect(struct vl_control_channel *channel,
 /* To ERR. */
 void vl_control_channel_stop(struct vl_control_channel *channel, uint64_t now);
 
-/* 0, -EBUSY (the last message is under way), -EMSGSIZE, -ENOMEM, or what the verbs returned. */
+/* 0, -EBUSY (two messages are under way), -EMSGSIZE, -ENOMEM, or what the verbs returned. */
 int vl_control_channel_send(struct vl_control_channel *channel,
 			    const struct vl_control_message *message, uint64_t now);
 /* 1: *message is the next; 0: none; -EIO: the connection is broken; -EINVAL: it was nonsense, and
  * error says how. */
 int vl_control_channel_receive(struct vl_control_channel *channel,
-			       struct vl_control_message *message, char *error, size_t error_size);
+			       struct vl_control_message *message, char *error, size_t error_size,
+			       uint64_t now);
 
 /* What a control connection asks of CM. */
 extern const struct vl_cm_conn_param vl_control_conn_param;

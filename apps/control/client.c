@@ -332,8 +332,8 @@ void vl_control_client_poll(struct vl_control_client *client, uint64_t now)
 		connect_qps(client, now);
 		return;
 	}
-	received =
-		vl_control_channel_receive(client->channel, &client->message, error, sizeof(error));
+	received = vl_control_channel_receive(client->channel, &client->message, error,
+					      sizeof(error), now);
 	if (received == -EINVAL)
 		fail(client, "the peer's message is not understood: %s", error);
 	else if (received < 0)

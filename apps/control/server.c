@@ -386,6 +386,8 @@ static void poll_session(struct session *session, uint64_t now)
 {
 	int received;
 
+	if (session->responders)
+		vl_responder_set_poll(session->responders, now);
 	if (!session->connection) {
 		destroy_session(session, now);
 		return;
@@ -409,7 +411,8 @@ static void poll_session(struct session *session, uint64_t now)
 	if (session->is_ending)
 		return;
 	received = vl_control_channel_receive(session->channel, &session->request,
-					      session->answer.error, sizeof(session->answer.error));
+					      session->answer.error, sizeof(session->answer.error),
+					      now);
 	if (received > 0) {
 		vl_cm_notify(session->connection, now);
 		take_request(session, now);
