@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DEFAULT_DESCRIPTORS 1024
 
@@ -34,6 +35,8 @@ struct ethdev_port {
 	uint16_t id;
 	bool is_started;
 	bool was_probed; /* here, and so is removed here */
+	struct rte_mempool *own_mempool;
+	int held_descriptor;
 };
 
 static uint16_t ethdev_receive(struct vl_port *port, uint16_t queue, struct rte_mbuf **mbufs,
@@ -73,6 +76,15 @@ static void ethdev_statistics(struct vl_port *port, struct vl_port_statistics *s
 	};
 }
 
+/* What is left when the device is closed, or was not opened. */
+static void release(struct ethdev_port *ethdev)
+{
+	if (ethdev->held_descriptor > 0)
+		close(ethdev->held_descriptor);
+	rte_mempool_free(ethdev->own_mempool);
+	rte_free(ethdev);
+}
+
 static void ethdev_close(struct vl_port *port)
 {
 	struct ethdev_port *ethdev = (struct ethdev_port *)port;
@@ -82,15 +94,12 @@ static void ethdev_close(struct vl_port *port)
 	if (!rte_eth_dev_info_get(ethdev->id, &info))
 		device = info.device;
 	if (ethdev->is_started) {
-		/* The kernel's interface under a virtual device outlives it. */
-		if (rte_eth_promiscuous_get(ethdev->id) == 1)
-			rte_eth_promiscuous_disable(ethdev->id);
 		rte_eth_dev_stop(ethdev->id);
 	}
 	rte_eth_dev_close(ethdev->id);
 	if (ethdev->was_probed && device)
 		rte_dev_remove(device);
-	rte_free(ethdev);
+	release(ethdev);
 }
 
 static const struct vl_port_operations ethdev_operations = {
@@ -141,13 +150,10 @@ static int find_or_probe(struct ethdev_port *ethdev, const struct vl_ethdev_plan
 	return 0;
 }
 
-static uint16_t descriptors(uint16_t wanted, uint16_t otherwise,
-			    const struct rte_eth_desc_lim *limit)
+static uint16_t descriptors(uint16_t wanted, const struct rte_eth_desc_lim *limit)
 {
-	uint16_t count = wanted ? wanted : otherwise;
+	uint16_t count = wanted ? wanted : DEFAULT_DESCRIPTORS;
 
-	if (!count)
-		count = DEFAULT_DESCRIPTORS;
 	if (limit->nb_max)
 		count = RTE_MIN(count, limit->nb_max);
 	count = RTE_MAX(count, limit->nb_min);
@@ -163,6 +169,8 @@ static void note_abilities(struct vl_port *port, const struct vl_ethdev_plan *pl
 	if (plan->max_queues)
 		abilities->max_queues = RTE_MIN(abilities->max_queues, plan->max_queues);
 	abilities->max_mtu = info->max_mtu == UINT16_MAX ? 0 : info->max_mtu;
+	if (plan->max_mtu)
+		abilities->max_mtu = plan->max_mtu;
 	abilities->rss_udp =
 		plan->spreads_flows || (info->flow_type_rss_offloads & WANTED_RSS) == WANTED_RSS;
 	abilities->tx_ipv4_checksum = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM;
@@ -170,22 +178,29 @@ static void note_abilities(struct vl_port *port, const struct vl_ethdev_plan *pl
 	abilities->tx_vlan_insert = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_VLAN_INSERT;
 	abilities->tx_multi_segment = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 	abilities->rx_multi_segment =
-		plan->must_scatter || (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER);
+		plan->joins_buffers || (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER);
 	abilities->rx_timestamp = info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP;
 	port->numa_node = rte_eth_dev_socket_id(((struct ethdev_port *)port)->id);
 }
 
+static struct rte_mempool *mempool_of(const struct ethdev_port *ethdev,
+				      const struct vl_port_config *config, uint16_t queue)
+{
+	if (ethdev->own_mempool)
+		return ethdev->own_mempool;
+	return config->mempools[queue] ? config->mempools[queue] : config->mempools[0];
+}
+
 /* The longest frame in one buffer of the smallest of the mempools. */
-static uint32_t buffer_room(const struct vl_port_config *config, uint16_t queue_count)
+static uint32_t buffer_room(const struct ethdev_port *ethdev, const struct vl_port_config *config)
 {
 	uint32_t room = UINT16_MAX;
 
-	for (uint16_t queue = 0; queue < queue_count; queue++) {
-		struct rte_mempool *mempool = config->mempools[queue];
+	for (uint16_t queue = 0; queue < ethdev->port.queue_count; queue++) {
+		struct rte_mempool *mempool = mempool_of(ethdev, config, queue);
 
-		if (mempool)
-			room = RTE_MIN(room, (uint32_t)rte_pktmbuf_data_room_size(mempool) -
-						     RTE_PKTMBUF_HEADROOM);
+		room = RTE_MIN(room, (uint32_t)rte_pktmbuf_data_room_size(mempool) -
+					     RTE_PKTMBUF_HEADROOM);
 	}
 	return room;
 }
@@ -214,7 +229,7 @@ static int configure(struct ethdev_port *ethdev, const struct rte_eth_dev_info *
 	struct vl_port *port = &ethdev->port;
 	uint64_t rss = info->flow_type_rss_offloads & WANTED_RSS;
 	uint32_t needed = port->mtu + (uint32_t)RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN;
-	uint32_t room = buffer_room(config, port->queue_count);
+	uint32_t room = buffer_room(ethdev, config);
 	struct rte_eth_conf conf = {0};
 	int result;
 
@@ -257,13 +272,10 @@ static int set_mtu(struct ethdev_port *ethdev, const struct vl_ethdev_plan *plan
 }
 
 static int set_up_queues(struct ethdev_port *ethdev, const struct rte_eth_dev_info *info,
-			 const struct vl_ethdev_plan *plan, const struct vl_port_config *config,
-			 struct vl_error *error)
+			 const struct vl_port_config *config, struct vl_error *error)
 {
-	uint16_t rx_count =
-		descriptors(config->rx_descriptors, plan->descriptors, &info->rx_desc_lim);
-	uint16_t tx_count =
-		descriptors(config->tx_descriptors, plan->descriptors, &info->tx_desc_lim);
+	uint16_t rx_count = descriptors(config->rx_descriptors, &info->rx_desc_lim);
+	uint16_t tx_count = descriptors(config->tx_descriptors, &info->tx_desc_lim);
 	unsigned int node = (unsigned int)ethdev->port.numa_node;
 	int result;
 
@@ -299,8 +311,15 @@ static int set_up(struct ethdev_port *ethdev, const struct vl_ethdev_plan *plan,
 	if (!result)
 		result = set_mtu(ethdev, plan, error);
 	if (!result)
-		result = set_up_queues(ethdev, &info, plan, config, error);
+		result = set_up_queues(ethdev, &info, config, error);
 	return result;
+}
+
+bool vl_ethdev_wants_other_mac(const struct vl_port_config *config, const uint8_t mac[6])
+{
+	static const uint8_t none[6];
+
+	return memcmp(config->mac, none, sizeof(none)) && memcmp(config->mac, mac, sizeof(none));
 }
 
 /* Multicast is taken whole: neighbour discovery and pause frames come so. */
@@ -313,12 +332,14 @@ static void set_address(struct ethdev_port *ethdev, const struct vl_ethdev_plan 
 
 	memcpy(wanted.addr_bytes, config->mac, sizeof(config->mac));
 	rte_eth_macaddr_get(ethdev->id, &own);
-	is_own = rte_is_zero_ether_addr(&wanted) || rte_is_same_ether_addr(&wanted, &own);
-	if (!is_own && !plan->keeps_mac)
+	is_own = !vl_ethdev_wants_other_mac(config, own.addr_bytes);
+	if (!is_own && !plan->sees_all)
 		port->abilities.sets_mac = !rte_eth_dev_default_mac_addr_set(ethdev->id, &wanted);
 	if (is_own)
 		wanted = own;
 	memcpy(port->mac, wanted.addr_bytes, sizeof(port->mac));
+	if (plan->sees_all)
+		return;
 	if (!is_own && !port->abilities.sets_mac)
 		rte_eth_promiscuous_enable(ethdev->id);
 	else if (rte_eth_allmulticast_enable(ethdev->id))
@@ -359,7 +380,7 @@ static int start(struct ethdev_port *ethdev, const struct vl_ethdev_plan *plan,
 	if (!rte_eth_link_get_nowait(ethdev->id, &link) && link.link_status &&
 	    link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN)
 		ethdev->port.link_rate = link.link_speed * UINT64_C(1000000);
-	if (plan->link_rate)
+	if (plan->rate_is_known)
 		ethdev->port.link_rate = plan->link_rate;
 	return 0;
 }
@@ -371,14 +392,19 @@ struct vl_port *vl_ethdev_open(const struct vl_ethdev_plan *plan,
 	int result;
 
 	if (!ethdev) {
+		if (plan->held_descriptor > 0)
+			close(plan->held_descriptor);
+		rte_mempool_free(plan->own_mempool);
 		vl_error_set(error, -ENOMEM, "port %s: no memory", plan->name);
 		return NULL;
 	}
 	ethdev->port.operations = &ethdev_operations;
 	snprintf(ethdev->port.name, sizeof(ethdev->port.name), "%s", plan->name);
 	vl_log_clear();
+	ethdev->own_mempool = plan->own_mempool;
+	ethdev->held_descriptor = plan->held_descriptor;
 	if (find_or_probe(ethdev, plan, error)) {
-		rte_free(ethdev);
+		release(ethdev);
 		return NULL;
 	}
 	result = set_up(ethdev, plan, config, error);

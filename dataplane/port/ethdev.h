@@ -15,19 +15,25 @@ struct vl_ethdev_plan {
 	/* "net_null0,copy=1". A device that exists is used and left; one made here is removed when
 	 * the port closes. */
 	char devargs[VL_ETHDEV_DEVARGS_LENGTH];
-	uint16_t max_queues; /* that the devargs ask for; 0: what the device says */
+	uint16_t max_queues; /* 0: what the device says */
+	uint16_t max_mtu;    /* 0: what the device says */
 	/* The MTU in force, decided by the kind, as the device's own cannot be set or must not be;
 	 * 0: set on the device. */
 	uint16_t mtu;
-	bool keeps_mac;       /* another MAC is had by promiscuous mode, not by setting it */
-	bool spreads_flows;   /* over the queues, without being told */
-	bool must_scatter;    /* it wants buffers joined though it does not offer so */
-	uint64_t link_rate;   /* bit/s; 0: as the device says */
-	uint16_t descriptors; /* of a queue, where the configuration has none; 0: 1024 */
+	bool sees_all;      /* another MAC, and all multicast, are had without telling the device */
+	bool spreads_flows; /* over the queues, without being told */
+	bool joins_buffers; /* for frames longer than one, though it does not say so */
+	bool rate_is_known; /* link_rate is right, and what the device says is not */
+	uint64_t link_rate; /* bit/s; 0: unknown */
+	/* The port's from vl_ethdev_open on, whatever its result. */
+	struct rte_mempool *own_mempool; /* of received frames, in place of the configuration's */
+	int held_descriptor;             /* open as long as the port is; 0 or less: none */
 };
 
 struct vl_port *vl_ethdev_open(const struct vl_ethdev_plan *plan,
 			       const struct vl_port_config *config, struct vl_error *error);
+/* The configuration asks for a MAC, and it is not this. */
+bool vl_ethdev_wants_other_mac(const struct vl_port_config *config, const uint8_t mac[6]);
 /* The number that DPDK gave to the device of a port opened so; -1: not such a port. */
 int vl_ethdev_id(const struct vl_port *port);
 

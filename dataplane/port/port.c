@@ -3,93 +3,45 @@
 
 #include "dataplane/port/port.h"
 
-#include "dataplane/port/ethdev.h"
+#include "dataplane/port/kind.h"
 #include "dataplane/runtime/eal.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-struct port_kind {
-	const char *prefix; /* with the colon */
-	const char *help;
-	/* config NULL: only the form of the name is looked at. */
-	int (*plan)(const char *detail, const struct vl_port_config *config,
-		    struct vl_ethdev_plan *plan, struct vl_error *error);
+static const struct vl_port_kind *const kinds[] = {
+	&vl_port_kind_pci,    &vl_port_kind_tap,   &vl_port_kind_af_packet,
+	&vl_port_kind_af_xdp, &vl_port_kind_memif, &vl_port_kind_pcap,
+	&vl_port_kind_ring,   &vl_port_kind_null,  &vl_port_kind_vdev,
 };
 
-static int plan_vdev(const char *detail, const struct vl_port_config *config,
-		     struct vl_ethdev_plan *plan, struct vl_error *error)
+#define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
+
+static const struct vl_port_kind *find_kind(const char *name, struct vl_error *error)
 {
-	(void)config;
-	if (!*detail || *detail == ',')
-		return vl_error_set(error, -EINVAL,
-				    "port %s: no device; write vdev:NAME, as vdev:net_null0",
-				    plan->name);
-	snprintf(plan->devargs, sizeof(plan->devargs), "%s", detail);
-	return 0;
-}
+	for (unsigned int i = 0; i < KIND_COUNT; i++) {
+		size_t length = strlen(kinds[i]->prefix);
 
-static int plan_pci(const char *detail, const struct vl_port_config *config,
-		    struct vl_ethdev_plan *plan, struct vl_error *error)
-{
-	unsigned int domain, bus, device, function;
-	int end = 0;
-
-	(void)config;
-	if (sscanf(detail, "%4x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &end) != 4) {
-		domain = 0;
-		if (sscanf(detail, "%2x:%2x.%1x%n", &bus, &device, &function, &end) != 3)
-			end = 0;
-	}
-	if (!end || (detail[end] && detail[end] != ','))
-		return vl_error_set(
-			error, -EINVAL,
-			"port %s: not a PCI address; write it as lspci -D does: pci:0000:3b:00.0",
-			plan->name);
-	snprintf(plan->devargs, sizeof(plan->devargs), "%04x:%02x:%02x.%x%s", domain, bus, device,
-		 function, detail + end);
-	return 0;
-}
-
-static const struct port_kind port_kinds[] = {
-	{"pci:",
-	 "pci:ADDRESS          a NIC bound to a driver that DPDK can use: pci:0000:3b:00.0\n",
-	 plan_pci},
-	{"vdev:", "vdev:NAME[,ARG...]   any virtual device of DPDK: vdev:net_null0,size=256\n",
-	 plan_vdev},
-};
-
-#define PORT_KIND_COUNT (sizeof(port_kinds) / sizeof(port_kinds[0]))
-
-static const struct port_kind *find_kind(const char *name, struct vl_error *error)
-{
-	for (unsigned int i = 0; i < PORT_KIND_COUNT; i++) {
-		if (!strncmp(name, port_kinds[i].prefix, strlen(port_kinds[i].prefix)))
-			return &port_kinds[i];
+		if (!strncmp(name, kinds[i]->prefix, length) &&
+		    (kinds[i]->prefix[length - 1] == ':' || !name[length] || name[length] == ','))
+			return kinds[i];
 	}
 	vl_error_set(error, -EINVAL,
-		     "port %s: unknown kind; a port is vdev:NAME[,ARGUMENT...] or pci:ADDRESS",
+		     "port %s: unknown kind; a port is pci:ADDRESS, tap:NAME, af_packet:IF, "
+		     "af_xdp:IF, memif:PATH, pcap:IN,OUT, ring:NAME, null or vdev:NAME",
 		     name);
 	return NULL;
 }
 
 int vl_port_check_name(const char *name, struct vl_error *error)
 {
-	const struct port_kind *kind = find_kind(name, error);
-	struct vl_ethdev_plan plan = {.name = name};
+	const struct vl_port_kind *kind = find_kind(name, error);
+	int code = -EINVAL;
 
-	return kind ? kind->plan(name + strlen(kind->prefix), NULL, &plan, error) : -EINVAL;
-}
-
-bool vl_port_name_is_pci(const char *name, char *devargs, size_t size)
-{
-	struct vl_ethdev_plan plan = {.name = name};
-
-	if (strncmp(name, "pci:", 4) || plan_pci(name + 4, NULL, &plan, NULL))
-		return false;
-	snprintf(devargs, size, "%s", plan.devargs);
-	return true;
+	if (kind)
+		kind->open(name, name + strlen(kind->prefix), NULL, &code, error);
+	return code;
 }
 
 const char *vl_port_names_help(void)
@@ -97,39 +49,38 @@ const char *vl_port_names_help(void)
 	static char help[4096];
 	size_t length = 0;
 
-	for (unsigned int i = 0; i < PORT_KIND_COUNT; i++)
+	for (unsigned int i = 0; i < KIND_COUNT && length < sizeof(help); i++)
 		length += (size_t)snprintf(help + length, sizeof(help) - length, "%s",
-					   port_kinds[i].help);
+					   kinds[i]->help);
 	return help;
+}
+
+static int check_config(const char *name, const struct vl_port_config *config,
+			struct vl_error *error)
+{
+	if (!vl_eal_is_running())
+		return vl_error_set(error, -ENODEV, "port %s: DPDK is not running", name);
+	if (!config->mempools[0])
+		return vl_error_set(error, -EINVAL, "port %s: no mempool for received frames",
+				    name);
+	if (config->queue_count > VL_PORT_MAX_QUEUES)
+		return vl_error_set(error, -EINVAL, "port %s: %u queues: must be 1 to %u", name,
+				    config->queue_count, VL_PORT_MAX_QUEUES);
+	if (config->mtu && (config->mtu < VL_PORT_MIN_MTU || config->mtu > VL_PORT_MAX_MTU))
+		return vl_error_set(error, -EINVAL, "port %s: MTU %u: must be %u to %u", name,
+				    config->mtu, VL_PORT_MIN_MTU, VL_PORT_MAX_MTU);
+	return 0;
 }
 
 struct vl_port *vl_port_open(const char *name, const struct vl_port_config *config,
 			     struct vl_error *error)
 {
-	const struct port_kind *kind = find_kind(name, error);
-	struct vl_ethdev_plan plan = {.name = name};
+	const struct vl_port_kind *kind = find_kind(name, error);
+	int code;
 
-	if (!kind)
+	if (!kind || check_config(name, config, error))
 		return NULL;
-	if (!vl_eal_is_running()) {
-		vl_error_set(error, -ENODEV, "port %s: DPDK is not running", name);
-		return NULL;
-	}
-	if (!config->mempools[0]) {
-		vl_error_set(error, -EINVAL, "port %s: no mempool for received frames", name);
-		return NULL;
-	}
-	if (config->queue_count > VL_PORT_MAX_QUEUES ||
-	    (config->mtu && (config->mtu < VL_PORT_MIN_MTU || config->mtu > VL_PORT_MAX_MTU))) {
-		vl_error_set(error, -EINVAL,
-			     "port %s: MTU %u, %u queues: must be %u to %u, and 1 to %u", name,
-			     config->mtu, config->queue_count, VL_PORT_MIN_MTU, VL_PORT_MAX_MTU,
-			     VL_PORT_MAX_QUEUES);
-		return NULL;
-	}
-	if (kind->plan(name + strlen(kind->prefix), config, &plan, error))
-		return NULL;
-	return vl_ethdev_open(&plan, config, error);
+	return kind->open(name, name + strlen(kind->prefix), config, &code, error);
 }
 
 int vl_port_steer_qpn(struct vl_port *port, uint32_t qpn, uint32_t mask, uint16_t queue,

@@ -14,11 +14,15 @@
 
 #define PRIVATE_SIZE RTE_ALIGN_CEIL(sizeof(struct vl_frame), RTE_MBUF_PRIV_ALIGN)
 #define CACHE_SIZE   256
-#define FIFO_COUNT   1024u
+/* DPDK wants a buffer to hold a whole slot of a packet socket, which is a frame and some more. */
+#define SLACK      32
+#define FIFO_COUNT 1024u
+#define PAGE       4096u
 
 static uint16_t data_room(uint32_t frame_length)
 {
-	return (uint16_t)RTE_ALIGN_CEIL(RTE_PKTMBUF_HEADROOM + frame_length, RTE_CACHE_LINE_SIZE);
+	return (uint16_t)RTE_ALIGN_CEIL(RTE_PKTMBUF_HEADROOM + frame_length + SLACK,
+					RTE_CACHE_LINE_SIZE);
 }
 
 /* A cache holds up to 1.5 times its size, and a pool must have more than that. */
@@ -72,6 +76,26 @@ struct rte_mempool *vl_mempool_create_jumbo(const char *name, uint32_t count, ui
 			     name, count, vl_mempool_jumbo_megabytes(count, frame_length),
 			     rte_strerror(rte_errno));
 	}
+	return pool;
+}
+
+uint32_t vl_mempool_page_room(void)
+{
+	uint32_t around =
+		rte_mempool_calc_obj_size(sizeof(struct rte_mbuf) + PRIVATE_SIZE, 0, NULL);
+
+	return RTE_ALIGN_FLOOR(PAGE - around - RTE_PKTMBUF_HEADROOM, RTE_CACHE_LINE_SIZE);
+}
+
+struct rte_mempool *vl_mempool_create_page(const char *name, uint32_t count, struct vl_error *error)
+{
+	uint16_t room = (uint16_t)(vl_mempool_page_room() + RTE_PKTMBUF_HEADROOM);
+	struct rte_mempool *pool = create_pool(name, count, room);
+
+	if (!pool)
+		vl_error_set(error, -rte_errno,
+			     "mempool %s: no room for %u buffers: give more memory (%s)", name,
+			     count, rte_strerror(rte_errno));
 	return pool;
 }
 

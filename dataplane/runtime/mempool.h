@@ -32,6 +32,12 @@ struct rte_mempool *vl_mempool_create_jumbo(const char *name, uint32_t count, ui
 					    struct vl_error *error);
 uint32_t vl_mempool_jumbo_megabytes(uint32_t count, uint32_t frame_length);
 
+/* The same with buffers of which each lies, with all that belongs to it, in less than a page of
+ * 4096 bytes, as XDP sockets want them; and the bytes that the frame in one may have. */
+struct rte_mempool *vl_mempool_create_page(const char *name, uint32_t count,
+					   struct vl_error *error);
+uint32_t vl_mempool_page_room(void);
+
 /* One worker's view of a mempool as a pool of frames. */
 struct vl_mbuf_frame_pool {
 	struct vl_frame_pool pool; /* must be first */
