@@ -38,6 +38,7 @@ static struct vl_port *open_af_xdp(const char *name, const char *detail,
 	struct vl_ethdev_plan plan = {
 		.name = name,
 		.sees_all = true,
+		.chatters = true,
 		.spreads_flows = true,
 	};
 	struct vl_kernel_interface interface;
@@ -76,6 +77,7 @@ static struct vl_port *open_af_xdp(const char *name, const char *detail,
 	snprintf(plan.devargs, sizeof(plan.devargs),
 		 "net_af_xdp%u,iface=%s,start_queue=%u,queue_count=%u%s", number, word, first_queue,
 		 vl_port_wanted_queues(config), copies ? ",force_copy=1" : "");
+	/* libbpf and libxdp say what they miss and do without. */
 	return vl_ethdev_open(&plan, config, error);
 }
 

@@ -37,6 +37,7 @@ struct ethdev_port {
 	bool was_probed; /* here, and so is removed here */
 	struct rte_mempool *own_mempool;
 	int held_descriptor;
+	bool chatters;
 };
 
 static uint16_t ethdev_receive(struct vl_port *port, uint16_t queue, struct rte_mbuf **mbufs,
@@ -85,20 +86,27 @@ static void release(struct ethdev_port *ethdev)
 	rte_free(ethdev);
 }
 
-static void ethdev_close(struct vl_port *port)
+static void close_device(struct ethdev_port *ethdev)
 {
-	struct ethdev_port *ethdev = (struct ethdev_port *)port;
 	struct rte_device *device = NULL;
 	struct rte_eth_dev_info info;
 
 	if (!rte_eth_dev_info_get(ethdev->id, &info))
 		device = info.device;
-	if (ethdev->is_started) {
+	if (ethdev->is_started)
 		rte_eth_dev_stop(ethdev->id);
-	}
 	rte_eth_dev_close(ethdev->id);
 	if (ethdev->was_probed && device)
 		rte_dev_remove(device);
+}
+
+static void ethdev_close(struct vl_port *port)
+{
+	struct ethdev_port *ethdev = (struct ethdev_port *)port;
+	int silenced = ethdev->chatters ? vl_log_silence(stderr) : -1;
+
+	close_device(ethdev);
+	vl_log_restore(stderr, silenced);
 	release(ethdev);
 }
 
@@ -280,8 +288,7 @@ static int set_up_queues(struct ethdev_port *ethdev, const struct rte_eth_dev_in
 	int result;
 
 	for (uint16_t queue = 0; queue < ethdev->port.queue_count; queue++) {
-		struct rte_mempool *mempool =
-			config->mempools[queue] ? config->mempools[queue] : config->mempools[0];
+		struct rte_mempool *mempool = mempool_of(ethdev, config, queue);
 
 		result = rte_eth_rx_queue_setup(ethdev->id, queue, rx_count, node, NULL, mempool);
 		if (result)
@@ -389,7 +396,7 @@ struct vl_port *vl_ethdev_open(const struct vl_ethdev_plan *plan,
 			       const struct vl_port_config *config, struct vl_error *error)
 {
 	struct ethdev_port *ethdev = rte_zmalloc(NULL, sizeof(*ethdev), RTE_CACHE_LINE_SIZE);
-	int result;
+	int result, silenced;
 
 	if (!ethdev) {
 		if (plan->held_descriptor > 0)
@@ -403,16 +410,19 @@ struct vl_port *vl_ethdev_open(const struct vl_ethdev_plan *plan,
 	vl_log_clear();
 	ethdev->own_mempool = plan->own_mempool;
 	ethdev->held_descriptor = plan->held_descriptor;
+	ethdev->chatters = plan->chatters;
+	silenced = plan->chatters ? vl_log_silence(stderr) : -1;
 	if (find_or_probe(ethdev, plan, error)) {
+		vl_log_restore(stderr, silenced);
 		release(ethdev);
 		return NULL;
 	}
 	result = set_up(ethdev, plan, config, error);
 	if (!result)
 		result = start(ethdev, plan, config, error);
-	if (result) {
-		ethdev_close(&ethdev->port);
-		return NULL;
-	}
-	return &ethdev->port;
+	vl_log_restore(stderr, silenced);
+	if (!result)
+		return &ethdev->port;
+	ethdev_close(&ethdev->port);
+	return NULL;
 }

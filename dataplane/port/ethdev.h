@@ -23,6 +23,7 @@ struct vl_ethdev_plan {
 	bool sees_all;      /* another MAC, and all multicast, are had without telling the device */
 	bool spreads_flows; /* over the queues, without being told */
 	bool joins_buffers; /* for frames longer than one, though it does not say so */
+	bool chatters;      /* libraries under its driver print by themselves */
 	bool rate_is_known; /* link_rate is right, and what the device says is not */
 	uint64_t link_rate; /* bit/s; 0: unknown */
 	/* The port's from vl_ethdev_open on, whatever its result. */

@@ -14,7 +14,6 @@
 #include <rte_lcore.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -272,30 +271,7 @@ static int find_workers(const struct vl_eal_config *config, struct vl_error *err
 }
 
 /* When an option is wrong, EAL prints its whole usage on standard output, and getopt and EAL a line
- * each on standard error. Returns a copy of the descriptor to be restored, or -1. */
-static int silence(FILE *file)
-{
-	int null = open("/dev/null", O_WRONLY | O_CLOEXEC), saved = -1;
-
-	fflush(file);
-	if (null >= 0)
-		saved = fcntl(fileno(file), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	if (saved >= 0)
-		dup2(null, fileno(file));
-	if (null >= 0)
-		close(null);
-	return saved;
-}
-
-static void restore(FILE *file, int saved)
-{
-	fflush(file);
-	if (saved >= 0) {
-		dup2(saved, fileno(file));
-		close(saved);
-	}
-}
-
+ * each on standard error. */
 static int run_init(const struct vl_eal_config *config, struct vl_error *error)
 {
 	int result, output = -1, errors = -1;
@@ -303,13 +279,13 @@ static int run_init(const struct vl_eal_config *config, struct vl_error *error)
 	vl_log_open(config->verbose);
 	vl_log_clear();
 	if (!config->verbose) {
-		output = silence(stdout);
-		errors = silence(stderr);
+		output = vl_log_silence(stdout);
+		errors = vl_log_silence(stderr);
 	}
 	result = rte_eal_init(eal.argument_count, eal.arguments);
 	result = result < 0 ? -(rte_errno ? rte_errno : EINVAL) : 0;
-	restore(stdout, output);
-	restore(stderr, errors);
+	vl_log_restore(stdout, output);
+	vl_log_restore(stderr, errors);
 	/* EAL sets the log level anew. */
 	vl_log_open(config->verbose);
 	if (result) {

@@ -5,10 +5,12 @@
 
 #include <rte_log.h>
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #define KEPT_LENGTH 240
 
@@ -72,4 +74,27 @@ void vl_log_clear(void)
 const char *vl_log_text(void)
 {
 	return kept;
+}
+
+int vl_log_silence(FILE *file)
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC), saved = -1;
+
+	fflush(file);
+	if (null >= 0)
+		saved = fcntl(fileno(file), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (saved >= 0)
+		dup2(null, fileno(file));
+	if (null >= 0)
+		close(null);
+	return saved;
+}
+
+void vl_log_restore(FILE *file, int saved)
+{
+	fflush(file);
+	if (saved >= 0) {
+		dup2(saved, fileno(file));
+		close(saved);
+	}
 }

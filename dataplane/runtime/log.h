@@ -6,6 +6,7 @@
 #define VERBLINE_RUNTIME_LOG_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* verbose: everything goes to standard error instead. Control thread, before EAL starts. */
 void vl_log_open(bool verbose);
@@ -13,5 +14,10 @@ void vl_log_open(bool verbose);
 void vl_log_clear(void);
 /* The lines logged since then, joined with "; "; "" if there are none. */
 const char *vl_log_text(void);
+
+/* Keeps what libraries under DPDK print on standard output or error by themselves from the user,
+ * for a while. Returns what vl_log_restore takes. */
+int vl_log_silence(FILE *file);
+void vl_log_restore(FILE *file, int silenced);
 
 #endif

@@ -79,12 +79,15 @@ struct rte_mempool *vl_mempool_create_jumbo(const char *name, uint32_t count, ui
 	return pool;
 }
 
+/* DPDK pads objects, to spread them over the channels of the memory. */
 uint32_t vl_mempool_page_room(void)
 {
-	uint32_t around =
-		rte_mempool_calc_obj_size(sizeof(struct rte_mbuf) + PRIVATE_SIZE, 0, NULL);
+	uint32_t room = PAGE;
+	uint32_t around = (uint32_t)(sizeof(struct rte_mbuf) + PRIVATE_SIZE + RTE_PKTMBUF_HEADROOM);
 
-	return RTE_ALIGN_FLOOR(PAGE - around - RTE_PKTMBUF_HEADROOM, RTE_CACHE_LINE_SIZE);
+	while (rte_mempool_calc_obj_size(around + room, 0, NULL) > PAGE)
+		room -= RTE_CACHE_LINE_SIZE;
+	return room;
 }
 
 struct rte_mempool *vl_mempool_create_page(const char *name, uint32_t count, struct vl_error *error)
