@@ -5,6 +5,7 @@
 
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
+#include <rte_ring.h>
 
 #include <string.h>
 
@@ -25,11 +26,9 @@ static void prefetch_data(const struct rte_mbuf *mbuf)
 	rte_prefetch0(data + RTE_CACHE_LINE_SIZE);
 }
 
-static uint32_t receive_burst(struct vl_endpoint_stage *stage, uint64_t now)
+void vl_endpoint_stage_take(struct vl_endpoint_stage *stage, struct rte_mbuf **mbufs,
+			    uint16_t count, uint64_t now)
 {
-	struct rte_mbuf *mbufs[VL_PORT_BURST];
-	uint16_t count = vl_port_receive(stage->port, stage->queue, mbufs, VL_PORT_BURST);
-
 	for (uint16_t i = 0; i < count; i++)
 		prefetch_descriptor(mbufs[i]);
 	for (uint16_t i = 0; i < count && i < PREFETCH_DISTANCE; i++)
@@ -39,7 +38,7 @@ static uint32_t receive_burst(struct vl_endpoint_stage *stage, uint64_t now)
 
 		if (i + PREFETCH_DISTANCE < count)
 			prefetch_data(mbufs[i + PREFETCH_DISTANCE]);
-		if (unlikely(mbufs[i]->nb_segs > 1)) {
+		if (unlikely(mbufs[i]->nb_segs > 1) && rte_pktmbuf_linearize(mbufs[i])) {
 			stage->counters.rx_segmented++;
 			continue;
 		}
@@ -47,7 +46,6 @@ static uint32_t receive_burst(struct vl_endpoint_stage *stage, uint64_t now)
 		vl_endpoint_receive(stage->endpoint, frame, now);
 	}
 	rte_pktmbuf_free_bulk(mbufs, count);
-	return count;
 }
 
 static uint32_t flush(struct vl_endpoint_stage *stage)
@@ -56,7 +54,11 @@ static uint32_t flush(struct vl_endpoint_stage *stage)
 
 	if (!count)
 		return 0;
-	sent = vl_port_transmit(stage->port, stage->queue, stage->pending, count);
+	if (likely(!stage->transmit_ring))
+		sent = vl_port_transmit(stage->port, stage->queue, stage->pending, count);
+	else
+		sent = (uint16_t)rte_ring_sp_enqueue_burst(
+			stage->transmit_ring, (void *const *)stage->pending, count, NULL);
 	stage->pending_count = count - sent;
 	if (sent == count)
 		return sent;
@@ -80,15 +82,22 @@ static void make_burst(struct vl_endpoint_stage *stage, uint64_t now)
 	}
 }
 
+uint32_t vl_endpoint_stage_send(struct vl_endpoint_stage *stage, bool received, uint64_t now)
+{
+	vl_endpoint_poll(stage->endpoint, now);
+	if (received || stage->pending_count || vl_endpoint_next_deadline(stage->endpoint) <= now)
+		make_burst(stage, now);
+	return flush(stage);
+}
+
 static uint32_t run_stage(void *context, uint64_t now)
 {
 	struct vl_endpoint_stage *stage = context;
-	uint32_t moved = receive_burst(stage, now);
+	struct rte_mbuf *mbufs[VL_PORT_BURST];
+	uint16_t count = vl_port_receive(stage->port, stage->queue, mbufs, VL_PORT_BURST);
 
-	vl_endpoint_poll(stage->endpoint, now);
-	if (moved || stage->pending_count || vl_endpoint_next_deadline(stage->endpoint) <= now)
-		make_burst(stage, now);
-	return moved + flush(stage);
+	vl_endpoint_stage_take(stage, mbufs, count, now);
+	return count + vl_endpoint_stage_send(stage, count, now);
 }
 
 void vl_endpoint_stage_init(struct vl_endpoint_stage *stage, struct vl_endpoint *endpoint,

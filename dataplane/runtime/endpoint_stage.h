@@ -10,6 +10,7 @@
 #ifndef VERBLINE_RUNTIME_ENDPOINT_STAGE_H
 #define VERBLINE_RUNTIME_ENDPOINT_STAGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "dataplane/endpoint.h"
@@ -28,10 +29,15 @@ struct vl_endpoint_stage_counters {
 #undef VL_ENDPOINT_STAGE_FIELD
 };
 
+struct rte_ring;
+
 struct vl_endpoint_stage {
 	struct vl_endpoint *endpoint;
 	struct vl_port *port;
-	uint16_t queue;                 /* of the port; 0 unless set before the worker starts */
+	uint16_t queue; /* of the port; 0 unless set before the worker starts */
+	/* Set before the worker starts if the worker has no queue of its own: frames go here, to
+	 * who has. One producer. */
+	struct rte_ring *transmit_ring;
 	struct vl_mbuf_frame_pool pool; /* of what is sent; counts when it is empty */
 	struct vl_endpoint_stage_counters counters;
 	uint16_t pending_count; /* made, and not yet taken by the port */
@@ -43,7 +49,13 @@ void vl_endpoint_stage_init(struct vl_endpoint_stage *stage, struct vl_endpoint 
 			    struct vl_port *port, struct rte_mempool *mempool);
 /* Frees what was not sent. The worker must not run. */
 void vl_endpoint_stage_release(struct vl_endpoint_stage *stage);
-/* For vl_worker_add_stage. */
+/* Hands received frames, at most VL_PORT_BURST, to the endpoint, and frees them. */
+void vl_endpoint_stage_take(struct vl_endpoint_stage *stage, struct rte_mbuf **mbufs,
+			    uint16_t count, uint64_t now);
+/* The application acts, and what the endpoint has to send goes out. received: whether it was handed
+ * frames in this round. Returns how many were sent. */
+uint32_t vl_endpoint_stage_send(struct vl_endpoint_stage *stage, bool received, uint64_t now);
+/* All of it, from the stage's own queue, for vl_worker_add_stage. */
 struct vl_stage vl_endpoint_stage(struct vl_endpoint_stage *stage);
 
 #endif

@@ -25,6 +25,7 @@
 #include "dataplane/ip/ip.h"
 #include "dataplane/port/port.h"
 #include "dataplane/runtime/error.h"
+#include "dataplane/steer.h"
 #include "dataplane/worker.h"
 
 #define VL_HOST_MAX_PORTS 16
@@ -32,11 +33,14 @@
 struct vl_host;
 
 struct vl_host_port_config {
-	const char *name;       /* as vl_port_open takes it */
-	struct vl_ip_config ip; /* mac zero: the port's own; speaks is the host's to set */
-	uint32_t mtu;           /* of the Ethernet payload, 1280 to 9600; 0: 4200 or what the port
-				   has, if that is less */
-	enum ibv_mtu path_mtu;  /* 0: the largest that fits the MTU */
+	const char *name;     /* as vl_port_open takes it, or */
+	struct vl_port *port; /* one that is open; the host's to close, also if it is not made */
+	/* mac zero: the port's own, or one made of the first address; speaks is the host's to set.
+	 * No address: only frames of applications' and filters' own making pass. */
+	struct vl_ip_config ip;
+	uint32_t mtu;          /* of the Ethernet payload, 1280 to 9600; 0: VL_PORT_DEFAULT_MTU or
+				  what the port has, if that is less */
+	enum ibv_mtu path_mtu; /* 0: the largest that fits the MTU */
 	uint64_t pfc_response_delay; /* ns */
 };
 
@@ -47,15 +51,18 @@ struct vl_host_config {
 	/* Limits, congestion control and behaviour of each endpoint's device. Addresses, the path
 	 * MTU, the rate and QPNs are filled in here. */
 	struct vl_device_config device;
-	uint32_t frame_count; /* of each worker's mempool; 0: 8192 */
-	uint32_t ring_size;   /* frames handed over between two workers; 0: 1024 */
+	uint32_t frame_count; /* of each worker's mempool; 0: 8192, or 3072 a port */
+	uint32_t ring_size;   /* frames handed over between two workers, 2 to 65536; 0: 1024 or,
+				 with many workers, what the mempools can spare */
 };
 
 struct vl_host_counters {
 	struct vl_worker_counters worker;
-	uint64_t handed_over;       /* frames to other workers */
-	uint64_t hand_over_dropped; /* frames whose ring was full */
-	uint64_t mempool_exhausted;
+	uint64_t handed_over;       /* frames to other workers, copies of what is for all too */
+	uint64_t hand_over_dropped; /* frames whose ring was full, or copies for lack of buffers */
+	uint64_t mempool_exhausted; /* frames not made, as no buffer was free */
+	uint64_t rx_segmented;      /* frames dropped, as they came in too many buffers to join */
+	uint64_t tx_refused;        /* bursts that a port did not take whole at once */
 };
 
 struct vl_host *vl_host_create(const struct vl_host_config *config, struct vl_error *error);
@@ -71,6 +78,15 @@ struct vl_port *vl_host_port(const struct vl_host *host, uint32_t port);
  * counts it. */
 enum ibv_mtu vl_host_path_mtu(const struct vl_host *host, uint32_t port);
 
+/* As configured or found. */
+uint32_t vl_host_port_count(const struct vl_host *host);
+uint32_t vl_host_worker_count(const struct vl_host *host);
+const uint8_t *vl_host_mac(const struct vl_host *host, uint32_t port);
+/* Of the frames that a worker makes; they have a struct vl_frame. */
+struct rte_mempool *vl_host_mempool(const struct vl_host *host, uint32_t worker);
+/* Runs in each round of a worker, before its endpoints do. As vl_worker_add_stage. */
+int vl_host_add_stage(struct vl_host *host, uint32_t worker, const struct vl_stage *stage);
+
 int vl_host_start(struct vl_host *host, struct vl_error *error);
 void vl_host_stop(struct vl_host *host);
 /* The time that endpoints and applications are given; any thread. */
@@ -79,14 +95,5 @@ uint64_t vl_host_now(const struct vl_host *host);
 int vl_host_call(struct vl_host *host, uint32_t worker,
 		 void (*function)(void *context, uint64_t now), void *context);
 struct vl_host_counters vl_host_counters(const struct vl_host *host, uint32_t worker);
-
-/* QPNs of worker w are w << VL_HOST_QPN_SHIFT and up; so are its communication IDs in their
- * uppermost VL_HOST_WORKER_BITS. */
-#define VL_HOST_WORKER_BITS 6
-#define VL_HOST_QPN_SHIFT   (24 - VL_HOST_WORKER_BITS)
-static inline uint32_t vl_host_qpn_worker(uint32_t qpn)
-{
-	return qpn >> VL_HOST_QPN_SHIFT;
-}
 
 #endif
