@@ -26,8 +26,10 @@ void vl_generate_finish(struct vl_generate_sender *sender)
 
 static void fail(struct vl_generate_sender *sender, enum ibv_wc_status status)
 {
-	if (sender->progress.status == IBV_WC_SUCCESS)
+	if (sender->progress.status == IBV_WC_SUCCESS) {
 		sender->progress.status = status;
+		sender->group->totals.failed++;
+	}
 	vl_generate_finish(sender);
 }
 
@@ -104,6 +106,7 @@ static struct vl_message post(struct vl_generate_sender *sender, uint64_t start,
 	outstanding->time = start;
 	outstanding->size = message.size;
 	sender->progress.posted++;
+	group->totals.posted++;
 	return message;
 }
 
@@ -111,7 +114,7 @@ static void note_pacing(struct vl_generate_group *group, uint64_t due, uint64_t 
 			bool was_blocked)
 {
 	if (was_blocked)
-		group->held_back++;
+		group->totals.held_back++;
 	else if (group->config.pacing_errors && now >= group->measure_from)
 		vl_histogram_record(group->config.pacing_errors, now - due);
 }
@@ -134,9 +137,10 @@ static void post_paced(struct vl_generate_sender *sender, uint64_t now)
 			sender->was_blocked = true;
 			return;
 		}
-		vl_schedule_catch_up(schedule, now);
+		group->totals.put_off += vl_schedule_catch_up(schedule, now);
 		note_pacing(group, schedule->next_time, now, sender->was_blocked);
-		vl_schedule_advance(schedule, post(sender, schedule->next_time, now));
+		group->totals.cost +=
+			vl_schedule_advance(schedule, post(sender, schedule->next_time, now));
 	}
 	sender->was_blocked = false;
 	if (has_more(sender, now))
@@ -174,9 +178,10 @@ static void post_together(struct vl_generate_group *group, uint64_t now)
 			return;
 		}
 		sender = VL_CONTAINER(group->ready.next, struct vl_generate_sender, ready);
-		vl_schedule_catch_up(schedule, now);
+		group->totals.put_off += vl_schedule_catch_up(schedule, now);
 		note_pacing(group, schedule->next_time, now, group->was_blocked);
-		vl_schedule_advance(schedule, post(sender, schedule->next_time, now));
+		group->totals.cost +=
+			vl_schedule_advance(schedule, post(sender, schedule->next_time, now));
 		if (schedule->burst_frames && has_room(sender) && has_more(sender, now))
 			continue;
 		vl_list_remove(&sender->ready);
@@ -224,6 +229,9 @@ static void complete(struct vl_generator *generator, const struct ibv_wc *wc, ui
 	progress->completed++;
 	progress->bytes += outstanding->size;
 	progress->last_completion = now;
+	group->totals.completed++;
+	group->totals.bytes += outstanding->size;
+	group->totals.last_completion = now;
 	go_on(sender, now);
 }
 
@@ -254,12 +262,33 @@ static void run_timer(struct vl_timer *timer, uint64_t now)
 	}
 }
 
+void vl_generate_post_receive(const struct vl_generate_sender *sender)
+{
+	const struct vl_generate_group_config *config = &sender->group->config;
+	const struct vl_traffic_memory *memory = &sender->group->generator->memory;
+	uint32_t header = config->qp.transport == IBV_QPT_UD ? VL_TRAFFIC_GRH_AREA : 0;
+	struct ibv_sge sge = {vl_traffic_sink_address(memory), config->receive_size + header,
+			      memory->mr->lkey};
+	struct ibv_recv_wr wr = {.wr_id = sender->index, .sg_list = &sge, .num_sge = 1};
+	const struct ibv_recv_wr *bad;
+
+	/* Refused only in the error state, where completions of requests tell. */
+	(void)vl_post_recv(sender->qp, &wr, &bad);
+}
+
 void vl_generator_poll(struct vl_generator *generator, uint64_t now)
 {
 	struct ibv_wc wc[COMPLETION_BATCH];
 	struct vl_timer *timer;
 	int count;
 
+	while (generator->recv_entries &&
+	       (count = vl_poll_cq(generator->recv_cq, COMPLETION_BATCH, wc)) > 0) {
+		for (int i = 0; i < count; i++) {
+			if (wc[i].status == IBV_WC_SUCCESS)
+				vl_generate_post_receive(generator->senders[wc[i].wr_id]);
+		}
+	}
 	while ((count = vl_poll_cq(generator->send_cq, COMPLETION_BATCH, wc)) > 0) {
 		for (int i = 0; i < count; i++)
 			complete(generator, &wc[i], now);

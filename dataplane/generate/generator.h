@@ -56,8 +56,11 @@ struct vl_generate_group_config {
 	/* rate 0: as fast as it goes. burst counts for both. */
 	struct vl_schedule_config schedule;
 	enum vl_rate_scope scope;
-	bool aligned;      /* queue pairs with a rate of their own send at the same time; else
-			      spread over the time between two messages */
+	bool aligned; /* queue pairs with a rate of their own send at the same time; else
+			 spread over the time between two messages */
+	/* Receives that each queue pair keeps posted for what the peer sends of its own, and their
+	 * size in bytes; usually none. */
+	uint32_t receive_depth, receive_size;
 	uint64_t messages; /* of each queue pair; 0: no end */
 	uint64_t start;    /* ns after the group's start */
 	uint64_t stagger;  /* ns; each further queue pair (by its number) starts so much later */
@@ -123,10 +126,12 @@ const struct vl_generate_progress *vl_generate_group_progress(const struct vl_ge
 /* Of a group on this generator, all queue pairs added. */
 struct vl_generate_totals {
 	uint64_t posted, completed, bytes; /* as in vl_generate_progress */
-	uint64_t failed;                   /* queue pairs */
-	uint64_t active;                   /* queue pairs that have not finished */
-	uint64_t put_off; /* ns that schedules were put off as they could not be kept, all added */
+	uint64_t cost; /* of what was posted, as its rate counts: bytes or messages; 0: no rate */
 	uint64_t held_back; /* messages that were due and waited for a queue pair with room */
+	uint64_t put_off; /* ns that schedules were put off as they could not be kept, all added */
+	uint64_t last_completion; /* ns */
+	uint32_t failed;          /* queue pairs */
+	uint32_t active;          /* queue pairs that have not finished */
 };
 struct vl_generate_totals vl_generate_group_totals(const struct vl_generate_group *group);
 

@@ -53,7 +53,7 @@ struct vl_generate_group {
 	struct vl_timer pace_timer, end_timer;
 	struct vl_schedule schedule; /* with a rate of all together */
 	uint64_t stop, measure_from; /* ns */
-	uint64_t held_back;
+	struct vl_generate_totals totals;
 	uint64_t unfinished; /* senders */
 	uint32_t depth_mask;
 	bool is_started;
@@ -64,7 +64,7 @@ struct vl_generator {
 	struct vl_device *device;
 	struct vl_traffic_memory memory;
 	struct vl_cq *send_cq, *recv_cq;
-	uint32_t send_entries; /* that may be outstanding */
+	uint32_t send_entries, recv_entries; /* that may be outstanding */
 	struct vl_generate_group *groups, **last_group;
 	struct vl_generate_sender **senders; /* by the index in a work request's identifier */
 	uint32_t sender_count;
@@ -79,6 +79,8 @@ static inline bool vl_generate_is_paced_together(const struct vl_generate_group 
 
 /* generator.c: takes a sender out; fine if it is out already. */
 void vl_generate_finish(struct vl_generate_sender *sender);
+/* generator.c: posts a receive. */
+void vl_generate_post_receive(const struct vl_generate_sender *sender);
 /* group.c: also what a failed creation left. */
 void vl_generate_group_destroy(struct vl_generate_group *group);
 

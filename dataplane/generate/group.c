@@ -18,6 +18,8 @@ const char *vl_generate_group_config_error(const struct vl_generate_group_config
 		return "depth must be 1 to 16384";
 	if (config->qp.path_mtu < IBV_MTU_256 || config->qp.path_mtu > IBV_MTU_4096)
 		return "the path MTU must be 256, 512, 1024, 2048 or 4096";
+	if (config->receive_depth > VL_GENERATE_MAX_DEPTH)
+		return "receives must be at most 16384 a queue pair";
 	error = vl_mix_config_error(&config->mix, config->qp.transport,
 				    128u << config->qp.path_mtu);
 	if (error)
@@ -52,6 +54,7 @@ static int create_sender(struct vl_generate_group *group, uint32_t n, uint64_t n
 					  .send_cq = generator->send_cq,
 					  .recv_cq = generator->recv_cq,
 					  .send_depth = config->depth,
+					  .receive_depth = config->receive_depth,
 					  .qpn = config->qpn ? config->qpn + n : 0};
 	int status = 0;
 
@@ -81,8 +84,16 @@ static int make_room(struct vl_generator *generator, const struct vl_generate_gr
 	if (entries > INT32_MAX)
 		return -ENOMEM;
 	status = vl_resize_cq(generator->send_cq, (uint32_t)entries);
+	if (status)
+		return status;
+	generator->send_entries = (uint32_t)entries;
+	entries = generator->recv_entries + (uint64_t)config->qps * config->receive_depth;
+	if (!config->receive_depth)
+		return 0;
+	status =
+		entries > INT32_MAX ? -ENOMEM : vl_resize_cq(generator->recv_cq, (uint32_t)entries);
 	if (!status)
-		generator->send_entries = (uint32_t)entries;
+		generator->recv_entries = (uint32_t)entries;
 	return status;
 }
 
@@ -121,7 +132,8 @@ struct vl_generate_group *vl_generator_add_group(struct vl_generator *generator,
 	int status = -EINVAL;
 
 	if (!vl_generate_group_config_error(config) &&
-	    vl_mix_largest(&config->mix) <= generator->memory.largest_message) {
+	    vl_mix_largest(&config->mix) <= generator->memory.largest_message &&
+	    config->receive_size <= generator->memory.largest_message) {
 		group = allocate(generator, config);
 		status = group ? make_room(generator, config) : -ENOMEM;
 	}
@@ -131,6 +143,8 @@ struct vl_generate_group *vl_generator_add_group(struct vl_generator *generator,
 		for (uint32_t n = 0; n < config->qps; n++) {
 			group->senders[n].index = generator->sender_count;
 			generator->senders[generator->sender_count++] = &group->senders[n];
+			for (uint32_t i = 0; i < config->receive_depth; i++)
+				vl_generate_post_receive(&group->senders[n]);
 		}
 		*generator->last_group = group;
 		generator->last_group = &group->next;
@@ -226,6 +240,7 @@ static void start_sender(struct vl_generate_group *group, uint32_t n, uint64_t s
 	if (!sender->is_connected) {
 		sender->progress.status = IBV_WC_GENERAL_ERR;
 		sender->progress.finished = true;
+		group->totals.failed++;
 		return;
 	}
 	start += config->stagger * (config->first + n);
@@ -284,18 +299,8 @@ const struct vl_generate_progress *vl_generate_group_progress(const struct vl_ge
 
 struct vl_generate_totals vl_generate_group_totals(const struct vl_generate_group *group)
 {
-	struct vl_generate_totals totals = {.active = group->unfinished,
-					    .put_off = group->schedule.put_off,
-					    .held_back = group->held_back};
+	struct vl_generate_totals totals = group->totals;
 
-	for (uint32_t n = 0; n < group->config.qps; n++) {
-		const struct vl_generate_sender *sender = &group->senders[n];
-
-		totals.posted += sender->progress.posted;
-		totals.completed += sender->progress.completed;
-		totals.bytes += sender->progress.bytes;
-		totals.failed += sender->progress.status != IBV_WC_SUCCESS;
-		totals.put_off += sender->schedule.put_off;
-	}
+	totals.active = (uint32_t)group->unfinished;
 	return totals;
 }

@@ -152,7 +152,7 @@ static void next_step(struct vl_schedule *schedule)
 	}
 }
 
-void vl_schedule_advance(struct vl_schedule *schedule, struct vl_message message)
+uint64_t vl_schedule_advance(struct vl_schedule *schedule, struct vl_message message)
 {
 	const struct vl_schedule_config *config = &schedule->plan->config;
 	uint64_t cost = vl_message_cost(&config->framing, config->counts, message), fraction;
@@ -164,7 +164,7 @@ void vl_schedule_advance(struct vl_schedule *schedule, struct vl_message message
 	if (config->burst) {
 		schedule->burst_frames += vl_message_frames(&config->framing, message);
 		if (schedule->burst_frames < config->burst)
-			return;
+			return cost;
 		schedule->burst_frames = 0;
 	}
 	fraction = (uint64_t)schedule->next_fraction + schedule->burst_fraction;
@@ -174,17 +174,18 @@ void vl_schedule_advance(struct vl_schedule *schedule, struct vl_message message
 	schedule->burst_fraction = 0;
 	if (schedule->next_time >= schedule->step_end)
 		next_step(schedule);
+	return cost;
 }
 
-void vl_schedule_catch_up(struct vl_schedule *schedule, uint64_t now)
+uint64_t vl_schedule_catch_up(struct vl_schedule *schedule, uint64_t now)
 {
 	uint64_t late;
 
 	if (schedule->next_time + VL_SCHEDULE_ARREARS >= now)
-		return;
+		return 0;
 	late = now - schedule->next_time - VL_SCHEDULE_ARREARS;
-	schedule->put_off += late;
 	schedule->next_time += late;
+	return late;
 }
 
 uint64_t vl_schedule_interval(const struct vl_schedule_plan *plan, struct vl_message message)

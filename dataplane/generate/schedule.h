@@ -66,7 +66,6 @@ struct vl_schedule {
 	uint64_t next_time;      /* ns: when the next message is due */
 	uint64_t unit_time;      /* of the plan, at present */
 	uint64_t step_end;       /* ns: when unit_time changes */
-	uint64_t put_off;        /* ns that it was put off as it could not be kept */
 	uint64_t burst_time;     /* ns, of the messages of the present burst */
 	uint32_t burst_fraction; /* 2^-32 ns */
 	uint32_t next_fraction;  /* 2^-32 ns */
@@ -87,10 +86,12 @@ void vl_schedule_plan_init(struct vl_schedule_plan *plan, const struct vl_schedu
 /* The first message is due at start + phase, the ramp begins at start. */
 void vl_schedule_start(struct vl_schedule *schedule, const struct vl_schedule_plan *plan,
 		       uint64_t start, uint64_t phase);
-/* The message that was due at next_time has been sent: moves on to the next one. */
-void vl_schedule_advance(struct vl_schedule *schedule, struct vl_message message);
-/* Messages were due but could not be sent until now: what lies too long back is given up. */
-void vl_schedule_catch_up(struct vl_schedule *schedule, uint64_t now);
+/* The message that was due at next_time has been sent: moves on to the next one. Returns the
+ * message's cost. */
+uint64_t vl_schedule_advance(struct vl_schedule *schedule, struct vl_message message);
+/* Messages were due but could not be sent until now: what lies too long back is given up.
+ * Returns ns that the schedule was put off. */
+uint64_t vl_schedule_catch_up(struct vl_schedule *schedule, uint64_t now);
 /* ns from message to message of this size at the full rate. */
 uint64_t vl_schedule_interval(const struct vl_schedule_plan *plan, struct vl_message message);
 

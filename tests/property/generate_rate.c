@@ -202,10 +202,8 @@ static void test_catch_up(void)
 
 	vl_schedule_plan_init(&plan, &config);
 	vl_schedule_start(&schedule, &plan, 0, 0);
-	vl_schedule_catch_up(&schedule, VL_SCHEDULE_ARREARS);
-	CU_ASSERT_EQUAL(schedule.put_off, 0);
-	vl_schedule_catch_up(&schedule, SECOND);
-	CU_ASSERT_EQUAL(schedule.put_off, SECOND - VL_SCHEDULE_ARREARS);
+	CU_ASSERT_EQUAL(vl_schedule_catch_up(&schedule, VL_SCHEDULE_ARREARS), 0);
+	CU_ASSERT_EQUAL(vl_schedule_catch_up(&schedule, SECOND), SECOND - VL_SCHEDULE_ARREARS);
 	for (; schedule.next_time <= SECOND; sent++)
 		vl_schedule_advance(&schedule, message);
 	CU_ASSERT_EQUAL(sent, 11);
@@ -348,6 +346,7 @@ static void carry(uint64_t rate, enum vl_rate_scope scope, uint32_t qps, double 
 			       expected / 10000 + frame * qps);
 	CU_ASSERT_EQUAL(totals.failed, 0);
 	CU_ASSERT_EQUAL(totals.held_back, 0);
+	CU_ASSERT_EQUAL(totals.cost * 8, totals.posted * line_bits(1024, 1024));
 	CU_ASSERT_EQUAL(totals.put_off, 0);
 	CU_ASSERT_EQUAL(totals.active, qps);
 	/* In virtual time nobody is late. */
