@@ -156,10 +156,20 @@ def refused_cases(mtu, role):
                 verbline_prints=rf"(?m)^{request} +({status})$")
 
 
+def perftest_cases(mtu):
+    """Bandwidth tests whose QPs the RDMA connection manager connects."""
+    for program in ("ib_write_bw", "ib_send_bw", "ib_read_bw"):
+        yield Case(
+            name=f"{program}-{path_name(mtu, 'ipv4')}", mtu=mtu, family="ipv4", role=LINUX_CLIENT,
+            client=f"{program} -R -F -s 10000 -n 20 {{address}}",
+            client_prints=r"(?m)^ 10000 +20 ")
+
+
 def all_cases():
     for mtu, role in itertools.product(PATH_MTUS, (LINUX_CLIENT, LINUX_SERVER)):
         if role == LINUX_CLIENT:
             yield from neighbour_cases(mtu)
+            yield from perftest_cases(mtu)
         yield from program_cases(mtu, role)
         if mtu == 1500:
             yield from connection_loss_cases(mtu, role)

@@ -211,15 +211,31 @@ static void test_open_and_release(void)
 	close_scene(&scene);
 }
 
+/* Notes the starting PSNs that the REQ and the REP announce. */
+static bool note_starting_psn(struct cm_pair *pair, unsigned int from,
+			      const struct vl_cm_message *message)
+{
+	uint32_t *announced = pair->hook_data;
+
+	if (message->attribute == VL_CM_REQ)
+		announced[from] = message->req.starting_psn;
+	else if (message->attribute == VL_CM_REP)
+		announced[from] = message->rep.starting_psn;
+	return true;
+}
+
 /* The attributes carry two QPs to RTS, and data between them. */
 static void test_attributes(void)
 {
 	struct scene scene;
 	struct vl_cm_connection *connections[2];
 	struct ibv_qp_attr attr[2];
+	uint32_t announced[2] = {0, 0};
 	int mask;
 
 	open_scene(&scene, NULL);
+	scene.pair->hook = note_starting_psn;
+	scene.pair->hook_data = announced;
 	scene.owners[0].waits = true;
 	connections[0] = connect(&scene);
 	CU_ASSERT_EQUAL(vl_cm_init_qp_attr(connections[0], IBV_QPS_RTR, &attr[0], &mask), -EINVAL);
@@ -236,8 +252,11 @@ static void test_attributes(void)
 		CU_ASSERT_EQUAL(attr[side].path_mtu, IBV_MTU_4096);
 		CU_ASSERT_EQUAL(attr[side].max_dest_rd_atomic, side ? 3 : 2);
 		CU_ASSERT_EQUAL(memcmp(&attr[side].ah_attr.grh.dgid, &peer, sizeof(peer)), 0);
+		/* "At which the remote node shall begin transmitting" (IBTA 12.6.5): Linux does. */
+		CU_ASSERT_EQUAL(attr[side].rq_psn, announced[side]);
 		CU_ASSERT_EQUAL(
 			vl_cm_init_qp_attr(connections[side], IBV_QPS_RTS, &attr[side], &mask), 0);
+		CU_ASSERT_EQUAL(attr[side].sq_psn, announced[!side]);
 		CU_ASSERT_EQUAL(attr[side].timeout, 14);
 		CU_ASSERT_EQUAL(attr[side].retry_cnt, 6);
 		CU_ASSERT_EQUAL(attr[side].rnr_retry, side ? 7 : 5);

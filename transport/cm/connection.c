@@ -273,7 +273,7 @@ static void fill(struct vl_cm_connection *connection, const struct vl_cm_connect
 	connection->transaction_id = vl_random_next(&cm->random) << 32 | connection->local_comm_id;
 	connection->service_id = param->service_id;
 	connection->local_qpn = param->conn.qpn;
-	connection->local_psn = (uint32_t)vl_random_next(&cm->random) & VL_PSN_MASK;
+	connection->remote_psn = (uint32_t)vl_random_next(&cm->random) & VL_PSN_MASK;
 	connection->remote_gid = param->destination;
 	connection->pkey_index = param->pkey_index;
 	connection->sgid_index = param->sgid_index;

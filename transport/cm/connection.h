@@ -237,7 +237,9 @@ struct vl_cm_info {
 	uint64_t service_id;
 	uint32_t local_comm_id, remote_comm_id; /* request IDs for UD */
 	uint32_t local_qpn, remote_qpn;         /* 0: not known yet */
-	uint32_t local_psn, remote_psn;         /* starting PSNs */
+	/* The first PSN that either side sends. Each side chooses the other's, and announces it
+	 * (IBTA 12.6.5, Starting PSN). */
+	uint32_t local_psn, remote_psn;
 	union ibv_gid local_gid, remote_gid;
 	uint16_t remote_port;  /* in the request's IP header; 0: none */
 	uint8_t remote_mac[6]; /* of the last message; zero: none yet */

@@ -34,7 +34,7 @@ int vl_cm_send_rep(struct vl_cm_connection *connection, const struct vl_cm_accep
 		.rep = {.local_comm_id = connection->local_comm_id,
 			.remote_comm_id = connection->remote_comm_id,
 			.local_qpn = conn->qpn,
-			.starting_psn = connection->local_psn,
+			.starting_psn = connection->remote_psn,
 			.responder_resources = conn->responder_resources,
 			.initiator_depth = conn->initiator_depth,
 			.target_ack_delay = TARGET_ACK_DELAY,
@@ -116,7 +116,7 @@ static void take(struct vl_cm_connection *connection, const struct vl_cm_datagra
 	vl_cm_set_state(connection, VL_CM_STATE_REP_RECEIVED);
 	connection->remote_comm_id = rep->local_comm_id;
 	connection->remote_qpn = rep->local_qpn;
-	connection->remote_psn = rep->starting_psn;
+	connection->local_psn = rep->starting_psn;
 	memcpy(connection->remote_mac, datagram->mac, sizeof(connection->remote_mac));
 	connection->has_mac = true;
 	connection->responder_resources =

@@ -111,7 +111,7 @@ int vl_cm_send_req(struct vl_cm_connection *connection, const struct vl_cm_conne
 			.transport_service_type = param->qp_type == IBV_QPT_UC ? VL_CM_TRANSPORT_UC
 									       : VL_CM_TRANSPORT_RC,
 			.end_to_end_flow_control = param->conn.flow_control,
-			.starting_psn = connection->local_psn,
+			.starting_psn = connection->remote_psn,
 			.local_cm_response_timeout = cm->config.response_timeout,
 			.retry_count = param->conn.retry_count,
 			.path_mtu = connection->path_mtu,
@@ -161,7 +161,7 @@ static bool is_duplicate(const struct vl_cm_connection *connection,
 	       connection->transaction_id == message->transaction_id &&
 	       connection->remote_ca_guid == req->local_ca_guid &&
 	       connection->remote_qpn == req->local_qpn &&
-	       connection->remote_psn == req->starting_psn;
+	       connection->local_psn == req->starting_psn;
 }
 
 /* The peer's QP cannot be that of two connections: the old one is gone, IBTA 12.9.8.3. It is asked,
@@ -241,8 +241,8 @@ static void fill(struct vl_cm_connection *connection, const struct vl_cm_datagra
 	connection->transaction_id = message->transaction_id;
 	connection->service_id = req->service_id;
 	connection->remote_qpn = req->local_qpn;
-	connection->remote_psn = req->starting_psn;
-	connection->local_psn = (uint32_t)vl_random_next(&cm->random) & VL_PSN_MASK;
+	connection->local_psn = req->starting_psn;
+	connection->remote_psn = (uint32_t)vl_random_next(&cm->random) & VL_PSN_MASK;
 	connection->remote_gid = datagram->source;
 	memcpy(connection->remote_mac, datagram->mac, sizeof(connection->remote_mac));
 	connection->has_mac = true;
