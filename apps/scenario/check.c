@@ -67,7 +67,7 @@ static void set_parameter(struct vl_loader *loader, struct vl_scenario_cc *cc,
 		vl_dcqcn_set(&cc->resolved.dcqcn, name, value);
 }
 
-static void check_cc(struct vl_loader *loader, struct vl_scenario_cc *cc)
+void vl_scenario_check_cc(struct vl_loader *loader, struct vl_scenario_cc *cc)
 {
 	static const char *const profiles[] = {"nvidia", "paper"};
 	const yaml_node_t *parameters;
@@ -209,7 +209,7 @@ static void check_flow(struct vl_loader *loader, const struct vl_scenario *scena
 	check_service(loader, scenario, flow);
 	flow->has_cc = flow->cc.section.node != 0;
 	if (flow->has_cc)
-		check_cc(loader, &flow->cc);
+		vl_scenario_check_cc(loader, &flow->cc);
 }
 
 /* The pairs of a flow lie together, the last starts last. */
@@ -340,7 +340,7 @@ void vl_scenario_check(struct vl_loader *loader, struct vl_scenario *scenario)
 	struct vl_scenario_flow *flows = scenario->flows.elements;
 	bool whole;
 
-	check_cc(loader, &scenario->cc);
+	vl_scenario_check_cc(loader, &scenario->cc);
 	for (unsigned int i = 0; i < scenario->flows.count; i++)
 		check_flow(loader, scenario, &flows[i]);
 	check_times(loader, scenario);

@@ -3,46 +3,8 @@
 
 /* What a scenario file may say: every key, its unit, bounds, default and meaning. */
 
+#include "apps/scenario/field.h"
 #include "apps/scenario/scenario.h"
-
-#define COUNT(fields) (sizeof(fields) / sizeof((fields)[0]))
-#define SECOND        UINT64_C(1000000000)
-
-#define TEXT_FIELD(key, type, member, text)                                                        \
-	{                                                                                          \
-		.name = key, .kind = VL_FIELD_TEXT, .offset = offsetof(type, member), .help = text \
-	}
-#define NAME_FIELD(key, type, member, text, required)                                              \
-	{                                                                                          \
-		.name = key, .kind = VL_FIELD_NAME, .offset = offsetof(type, member),              \
-		.help = text, .is_required = required                                              \
-	}
-#define QUANTITY_FIELD(key, type, member, unit, low, high, text)                                   \
-	{                                                                                          \
-		.name = key, .kind = VL_FIELD_QUANTITY, .offset = offsetof(type, member),          \
-		.help = text, .quantity = VL_QUANTITY_##unit, .least = low, .most = high           \
-	}
-#define FRACTION_FIELD(key, type, member, text)                                                    \
-	{                                                                                          \
-		.name = key, .kind = VL_FIELD_FRACTION, .offset = offsetof(type, member),          \
-		.help = text                                                                       \
-	}
-#define CHOICE_FIELD(key, type, member, names, text)                                               \
-	{                                                                                          \
-		.name = key, .kind = VL_FIELD_CHOICE, .offset = offsetof(type, member),            \
-		.help = text, .choices = names                                                     \
-	}
-#define MAPPING_FIELD(key, type, member, inner, text)                                              \
-	{                                                                                          \
-		.name = key, .kind = VL_FIELD_MAPPING, .offset = offsetof(type, member),           \
-		.help = text, .schema = inner                                                      \
-	}
-#define LIST_FIELD(key, type, member, inner, low, high, text)                                      \
-	{                                                                                          \
-		.name = key, .kind = VL_FIELD_LIST, .offset = offsetof(type, member),              \
-		.help = text, .is_required = (low) > 0, .schema = inner, .least = low,             \
-		.most = high                                                                       \
-	}
 
 /* ---- Congestion control ------------------------------------------------------------------ */
 
@@ -67,8 +29,8 @@ static const struct vl_field cc_fields[] = {
 
 enum { ALGORITHM_DCQCN = 2 };
 static const struct vl_scenario_cc cc_defaults = {.algorithm = ALGORITHM_DCQCN};
-static const struct vl_schema cc_schema = {cc_fields, COUNT(cc_fields),
-					   sizeof(struct vl_scenario_cc), &cc_defaults};
+const struct vl_schema vl_scenario_cc_schema = {cc_fields, COUNT(cc_fields),
+						sizeof(struct vl_scenario_cc), &cc_defaults};
 
 /* ---- Nodes and links --------------------------------------------------------------------- */
 
@@ -197,7 +159,7 @@ static const struct vl_field flow_fields[] = {
 		       "local ACK timeout of RC, 4.096 us * 2^timeout; 0: none [14]"),
 	QUANTITY_FIELD("retries", struct vl_scenario_flow, retries, COUNT, 0, 7,
 		       "of RC, before the queue pair fails [7]"),
-	MAPPING_FIELD("congestion_control", struct vl_scenario_flow, cc, &cc_schema,
+	MAPPING_FIELD("congestion_control", struct vl_scenario_flow, cc, &vl_scenario_cc_schema,
 		      "for this flow instead of the scenario's"),
 };
 static const struct vl_scenario_flow flow_defaults = {
@@ -242,7 +204,7 @@ static const struct vl_field scenario_fields[] = {
 		       3600 * SECOND, "of the time series [duration / 200]"),
 	CHOICE_FIELD("path_mtu", struct vl_scenario, path_mtu, mtus,
 		     "256, 512, 1024, 2048 or 4096 bytes of payload in a packet [4096]"),
-	MAPPING_FIELD("congestion_control", struct vl_scenario, cc, &cc_schema,
+	MAPPING_FIELD("congestion_control", struct vl_scenario, cc, &vl_scenario_cc_schema,
 		      "of all flows that do not choose their own"),
 	LIST_FIELD("endpoints", struct vl_scenario, endpoints, &endpoint_schema, 1, 4096,
 		   "a list of endpoints and groups of them"),

@@ -3,72 +3,11 @@
 
 #include "apps/scenario/scenario.h"
 
+#include "apps/scenario/document.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void refuse_syntax(struct vl_problems *problems, const yaml_parser_t *parser)
-{
-	struct vl_place place = {parser->problem_mark.line, parser->problem_mark.column, -1};
-
-	if (parser->error == YAML_MEMORY_ERROR) {
-		vl_problem_add(problems, place, NULL, "out of memory");
-		return;
-	}
-	if (parser->error == YAML_READER_ERROR)
-		vl_problem_add(problems, (struct vl_place){0, 0, -1}, NULL,
-			       "not text at byte %zu: %s; a scenario is YAML in UTF-8",
-			       parser->problem_offset, parser->problem);
-	else
-		vl_problem_add(problems, place, NULL, "not YAML: %s%s%s",
-			       parser->context ? parser->context : "", parser->context ? ": " : "",
-			       parser->problem ? parser->problem : "");
-}
-
-/* A second document in the file would be ignored without a word. */
-static void refuse_second_document(struct vl_problems *problems, yaml_parser_t *parser)
-{
-	yaml_document_t document;
-	yaml_node_t *root;
-
-	if (!yaml_parser_load(parser, &document)) {
-		refuse_syntax(problems, parser);
-		return;
-	}
-	root = yaml_document_get_root_node(&document);
-	if (root)
-		vl_problem_add(
-			problems,
-			(struct vl_place){root->start_mark.line, root->start_mark.column, -1}, NULL,
-			"a second document; put one scenario in a file");
-	yaml_document_delete(&document);
-}
-
-static bool load_document(const char *text, size_t length, yaml_document_t *document,
-			  struct vl_problems *problems)
-{
-	yaml_parser_t parser;
-	bool loaded = false;
-
-	if (!yaml_parser_initialize(&parser)) {
-		vl_problem_add(problems, (struct vl_place){0, 0, -1}, NULL, "out of memory");
-		return false;
-	}
-	yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
-	if (!yaml_parser_load(&parser, document)) {
-		refuse_syntax(problems, &parser);
-	} else if (!yaml_document_get_root_node(document)) {
-		vl_problem_add(problems, (struct vl_place){0, 0, -1}, NULL,
-			       "empty; 'verbline lab --show incast-dcqcn' prints a scenario to "
-			       "start from");
-		yaml_document_delete(document);
-	} else {
-		loaded = true;
-		refuse_second_document(problems, &parser);
-	}
-	yaml_parser_delete(&parser);
-	return loaded;
-}
 
 struct vl_scenario *vl_scenario_parse(const char *text, size_t length,
 				      const struct vl_texts *overrides,
@@ -85,7 +24,9 @@ struct vl_scenario *vl_scenario_parse(const char *text, size_t length,
 		return NULL;
 	}
 	problems->overrides = overrides ? overrides->values : NULL;
-	if (!load_document(text, length, &document, problems)) {
+	if (!vl_document_load(text, length, "a scenario",
+			      "'verbline lab --show incast-dcqcn' prints a scenario", &document,
+			      problems)) {
 		free(scenario);
 		return NULL;
 	}

@@ -159,7 +159,7 @@ struct vl_scenario {
 	struct vl_arena arena;
 };
 
-extern const struct vl_schema vl_scenario_schema, vl_scenario_flow_schema;
+extern const struct vl_schema vl_scenario_schema, vl_scenario_flow_schema, vl_scenario_cc_schema;
 
 static inline uint32_t vl_scenario_mtu(const struct vl_scenario *scenario)
 {
@@ -186,6 +186,8 @@ void vl_scenario_switch_config(const struct vl_scenario *scenario,
 			       const struct vl_scenario_switch *sw,
 			       struct vl_switch_config *config);
 
+/* check.c: works out cc->resolved. */
+void vl_scenario_check_cc(struct vl_loader *loader, struct vl_scenario_cc *cc);
 /* check.c: completes *scenario; problems are added through the loader. */
 void vl_scenario_check(struct vl_loader *loader, struct vl_scenario *scenario);
 /* topology.c: spells out groups, joins the links; false if names or links do not hold up. */
