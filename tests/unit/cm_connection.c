@@ -217,9 +217,9 @@ static bool note_starting_psn(struct cm_pair *pair, unsigned int from,
 {
 	uint32_t *announced = pair->hook_data;
 
-	if (message->attribute == VL_CM_REQ)
+	if (message->attribute_id == VL_CM_REQ)
 		announced[from] = message->req.starting_psn;
-	else if (message->attribute == VL_CM_REP)
+	else if (message->attribute_id == VL_CM_REP)
 		announced[from] = message->rep.starting_psn;
 	return true;
 }
