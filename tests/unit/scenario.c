@@ -192,7 +192,7 @@ static void test_not_yaml(void)
 	refused("\xff\xfe\xff", "f.yaml:1:1: not text at byte 2: incomplete UTF-16 character; a "
 				"scenario is YAML in UTF-8\n");
 	refused(BASE "---\nname: two\n",
-		"f.yaml:6:1: a second document; put one scenario in a file\n");
+		"f.yaml:6:1: a second document; put a scenario in a file of its own\n");
 	refused("- a\n- b\n", "f.yaml:1:1: must be a mapping: lines of 'key: value'\n");
 	memset(&problems, 0, sizeof(problems));
 	CU_ASSERT_PTR_NULL(vl_scenario_parse(nul, sizeof(nul) - 1, NULL, &problems));
