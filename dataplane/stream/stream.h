@@ -59,9 +59,10 @@ struct vl_stream_roce {
 	 * first two. */
 	enum ibv_wr_opcode verb;
 	uint32_t path_mtu; /* bytes: 256, 512, 1024, 2048, 4096 */
-	/* Of flow 0; flow n has n * step more. ACKs and CNPs are taken by local_qpn. */
-	uint32_t local_qpn, local_qpn_step;   /* step 0: 1 */
-	uint32_t remote_qpn, remote_qpn_step; /* step may be 0 */
+	/* Flow n's is n more: to it come ACKs and CNPs. No two streams of a group share one. */
+	uint32_t local_qpn;
+	/* Of flow 0; flow n has n * step more. */
+	uint32_t remote_qpn, remote_qpn_step;
 	uint32_t first_psn, first_psn_step;
 	/* Instead of the steps: one for each flow, copied. NULL: not. */
 	const uint32_t *remote_qpns, *first_psns, *rkeys;
@@ -106,9 +107,9 @@ struct vl_stream_config {
 	 * all 0: as fast as frames are asked for. With several flows it is the rate of all
 	 * together, shared evenly frame by frame (so rate / flow_count is the exact rate of each).
 	 */
-	uint64_t bits_per_second;
-	double frames_per_second;            /* 0.001 to 10^10 */
-	double messages_per_second;          /* RoCE; the frames of a message go in one burst */
+	uint64_t bits_per_second;            /* 10^5 to 4 * 10^12 */
+	double frames_per_second;            /* 1 to 10^10 */
+	double messages_per_second;          /* 1 to 10^10; a burst is one message */
 	uint32_t burst;                      /* frames of one flow back to back, 1 to 1000; 0: 1 */
 	uint64_t start_delay;                /* ns after vl_stream_group_add */
 	uint64_t duration;                   /* ns; 0: no end */

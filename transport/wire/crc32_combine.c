@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-#include "transport/wire/icrc.h"
+#include "transport/wire/crc32_words.h"
 
 #include "transport/wire/cpu.h"
-
-#ifdef __x86_64__
-#include <wmmintrin.h>
-#endif
 
 #define POLYNOMIAL UINT32_C(0xedb88320)
 
@@ -42,31 +38,37 @@ uint32_t vl_crc32_combine_portable(uint32_t first, uint32_t second, struct vl_cr
 	return multiply(first, shift.multiplier) ^ second;
 }
 
-#ifdef __x86_64__
-/* The product of two reflected 32-bit polynomials has 63 bits: the shift makes it a reflected
- * 64-bit one. Barrett reduction with floor(x^64 / P) and P, reflected, 33 bits each. */
-__attribute__((target("pclmul"))) static uint32_t multiply_carry_less(uint32_t a, uint32_t b)
+uint32_t vl_crc32_words_portable(const uint32_t *words, const uint32_t *multipliers, size_t count)
 {
-	const __m128i barrett = _mm_set_epi64x(0x1db710641, 0x1f7011641);
-	const __m128i low = _mm_set_epi64x(0, 0xffffffff);
-	__m128i product, quotient;
+	uint32_t sum = 0;
 
-	product = _mm_clmulepi64_si128(_mm_cvtsi32_si128((int)a), _mm_cvtsi32_si128((int)b), 0x00);
-	product = _mm_slli_epi64(product, 1);
-	quotient = _mm_clmulepi64_si128(_mm_and_si128(product, low), barrett, 0x00);
-	quotient = _mm_clmulepi64_si128(_mm_and_si128(quotient, low), barrett, 0x10);
-	return (uint32_t)((uint64_t)_mm_cvtsi128_si64(_mm_xor_si128(product, quotient)) >> 32);
+	for (size_t i = 0; i < count; i++)
+		sum ^= multiply(words[i], multipliers[i]);
+	return sum;
 }
 
-uint32_t vl_crc32_combine(uint32_t first, uint32_t second, struct vl_crc32_shift shift)
+#ifdef __x86_64__
+__attribute__((target("pclmul"))) static uint32_t words_carry_less(const uint32_t *words,
+								   const uint32_t *multipliers,
+								   size_t count)
+{
+	return vl_crc32_words_carry_less(words, multipliers, count);
+}
+
+uint32_t vl_crc32_words(const uint32_t *words, const uint32_t *multipliers, size_t count)
 {
 	if (vl_cpu_has(VL_CPU_CARRY_LESS_MULTIPLY))
-		return multiply_carry_less(first, shift.multiplier) ^ second;
-	return vl_crc32_combine_portable(first, second, shift);
+		return words_carry_less(words, multipliers, count);
+	return vl_crc32_words_portable(words, multipliers, count);
 }
 #else
-uint32_t vl_crc32_combine(uint32_t first, uint32_t second, struct vl_crc32_shift shift)
+uint32_t vl_crc32_words(const uint32_t *words, const uint32_t *multipliers, size_t count)
 {
-	return vl_crc32_combine_portable(first, second, shift);
+	return vl_crc32_words_portable(words, multipliers, count);
 }
 #endif
+
+uint32_t vl_crc32_combine(uint32_t first, uint32_t second, struct vl_crc32_shift shift)
+{
+	return vl_crc32_words(&first, &shift.multiplier, 1) ^ second;
+}
