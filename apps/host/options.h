@@ -62,6 +62,9 @@ struct vl_host_options {
 		.pcap_snaplen = 65535,                                                             \
 	}
 
+/* The traffic class that --dscp asks for; dscp where none was given. */
+uint8_t vl_host_traffic_class(const struct vl_host_options *options, uint8_t dscp, uint8_t ecn);
+
 /* clang-format off */
 #define VL_HOST_OPTIONS(type_, member_)                                                            \
 	{.name = "port", .argument = "PORT",                                                       \

@@ -77,7 +77,4 @@ bool vl_host_session_call(struct vl_host_session *session, uint32_t worker,
  * capture is not whole (printed). */
 int vl_host_session_close(struct vl_host_session *session);
 
-/* The traffic class and service level that --dscp and --pcp ask for; dscp where none was given. */
-uint8_t vl_host_traffic_class(const struct vl_host_options *options, uint8_t dscp, uint8_t ecn);
-
 #endif

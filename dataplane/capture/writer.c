@@ -26,6 +26,7 @@
 #define BLOCK_ENHANCED_PACKET       UINT32_C(6)
 #define BYTE_ORDER_MAGIC            UINT32_C(0x1a2b3c4d)
 #define OPTION_COMMENT              1
+#define OPTION_PACKET_FLAGS         2
 #define OPTION_USER_APPLICATION     4
 #define OPTION_INTERFACE_NAME       2
 #define OPTION_TIMESTAMP_RESOLUTION 9
@@ -320,6 +321,36 @@ static void put_pcap_record(struct vl_capture_writer *writer,
 	put_bytes(writer, record->frame, record->length);
 }
 
+/* Options of a packet, with the end mark, if there are any. */
+static uint32_t packet_options_length(const struct vl_capture_record *record,
+				      uint16_t comment_length)
+{
+	uint32_t length = 0;
+
+	if (comment_length)
+		length += 4 + ((comment_length + 3u) & ~3u);
+	if (record->flow)
+		length += 8;
+	return length ? length + 4 : 0;
+}
+
+static void put_packet_options(struct vl_capture_writer *writer,
+			       const struct vl_capture_record *record, uint16_t comment_length)
+{
+	if (comment_length) {
+		put16(writer, OPTION_COMMENT);
+		put16(writer, comment_length);
+		put_padded(writer, record->comment, comment_length);
+	}
+	if (record->flow) {
+		put16(writer, OPTION_PACKET_FLAGS);
+		put16(writer, 4);
+		/* The lowest two bits: 1 inbound, 2 outbound. */
+		put32(writer, (uint32_t)record->flow);
+	}
+	put32(writer, 0);
+}
+
 static void put_pcapng_packet(struct vl_capture_writer *writer,
 			      const struct vl_capture_record *record, const uint8_t *prefix,
 			      uint32_t prefix_length, uint32_t wire_length)
@@ -327,7 +358,7 @@ static void put_pcapng_packet(struct vl_capture_writer *writer,
 	uint32_t captured_length = prefix_length + record->length;
 	uint16_t comment_length =
 		record->comment ? (uint16_t)strnlen(record->comment, UINT16_MAX) : 0;
-	uint32_t options = comment_length ? 4 + ((comment_length + 3u) & ~3u) + 4 : 0;
+	uint32_t options = packet_options_length(record, comment_length);
 	uint32_t total = 28 + ((captured_length + 3) & ~3u) + options + 4;
 
 	put32(writer, BLOCK_ENHANCED_PACKET);
@@ -339,12 +370,8 @@ static void put_pcapng_packet(struct vl_capture_writer *writer,
 	put32(writer, prefix_length + wire_length);
 	put_bytes(writer, prefix, prefix_length);
 	put_padded(writer, record->frame, record->length);
-	if (comment_length) {
-		put16(writer, OPTION_COMMENT);
-		put16(writer, comment_length);
-		put_padded(writer, record->comment, comment_length);
-		put32(writer, 0); /* end of options */
-	}
+	if (options)
+		put_packet_options(writer, record, comment_length);
 	put32(writer, total);
 }
 

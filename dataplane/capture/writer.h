@@ -25,13 +25,21 @@ enum vl_capture_format {
 
 struct vl_capture_writer;
 
+/* Which way a packet went at the interface; only a pcapng says so. */
+enum vl_capture_flow {
+	VL_CAPTURE_UNKNOWN_FLOW,
+	VL_CAPTURE_INBOUND,
+	VL_CAPTURE_OUTBOUND,
+};
+
 struct vl_capture_record {
 	uint32_t interface; /* as vl_capture_writer_add_interface returned it */
 	uint64_t time;      /* nanoseconds since 1970 */
 	const uint8_t *frame;
 	uint32_t length;      /* <= VL_CAPTURE_MAX_PACKET - 32 */
 	uint32_t wire_length; /* 0: as length */
-	const char *comment;  /* NULL: none; at most 65535 bytes, more is cut; lost in a pcap */
+	enum vl_capture_flow flow;
+	const char *comment; /* NULL: none; at most 65535 bytes, more is cut; lost in a pcap */
 };
 
 /* The format that the name asks for: pcapng if it ends in ".pcapng" or ".ntar", else pcap. */

@@ -50,12 +50,13 @@ const struct vl_ip_address *vl_ip_own_address(const struct vl_ip *ip, const unio
 	return NULL;
 }
 
-const struct vl_ip_address *vl_ip_subnet_of(const struct vl_ip *ip, const union ibv_gid *address)
+static const struct vl_ip_address *find_subnet(const struct vl_ip_config *config,
+					       const union ibv_gid *address)
 {
 	const struct vl_ip_address *any = NULL;
 
-	for (uint32_t i = 0; i < ip->config.address_count; i++) {
-		const struct vl_ip_address *own = &ip->config.addresses[i];
+	for (uint32_t i = 0; i < config->address_count; i++) {
+		const struct vl_ip_address *own = &config->addresses[i];
 
 		if (vl_gid_is_ipv4(&own->address) != vl_gid_is_ipv4(address))
 			continue;
@@ -66,6 +67,16 @@ const struct vl_ip_address *vl_ip_subnet_of(const struct vl_ip *ip, const union 
 	}
 	/* Link-local neighbours are on the link whatever our address is. */
 	return is_link_local(address) ? any : NULL;
+}
+
+const struct vl_ip_address *vl_ip_subnet_of(const struct vl_ip *ip, const union ibv_gid *address)
+{
+	return find_subnet(&ip->config, address);
+}
+
+bool vl_ip_is_neighbour(const struct vl_ip_config *config, const union ibv_gid *address)
+{
+	return find_subnet(config, address) != NULL;
 }
 
 /* IPv4: all ones behind the prefix, of a subnet that has room for a broadcast address. */

@@ -79,6 +79,8 @@ int vl_ip_resolve(struct vl_ip *ip, const union ibv_gid *destination, uint8_t ma
  * without asking. Does not replace what ARP or ND said. */
 void vl_ip_learn(struct vl_ip *ip, const union ibv_gid *source, const uint8_t mac[6], uint64_t now);
 
+/* Whether an address lies in a subnet that the configuration has an address of. */
+bool vl_ip_is_neighbour(const struct vl_ip_config *config, const union ibv_gid *address);
 /* Whether frames tagged with this VLAN, or 0: untagged or tagged with a priority alone, are ours.
  */
 bool vl_ip_has_vlan(const struct vl_ip *ip, uint16_t vlan_id);

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "apps/host/session.h"
+
+#include "apps/host/plan.h"
+#include "dataplane/capture/live.h"
+#include "dataplane/runtime/eal.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#define MILLISECOND      UINT64_C(1000000)
+#define DEFAULT_INTERVAL (100 * MILLISECOND)
+#define DEFAULT_GRACE    (2000 * MILLISECOND)
+/* The capture is looked after, and signals are, this often. */
+#define CAPTURE_INTERVAL (2 * MILLISECOND)
+#define LONGEST_SLEEP    (20 * MILLISECOND)
+/* Rounds of workers are shorter than that, unless something else has their CPU. */
+#define CAPTURE_DELAY (5 * MILLISECOND)
+
+/* ---- Signals ---------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t signal_count;
+
+/* A third one kills, should the run not end. */
+static void count_signal(int number)
+{
+	if (++signal_count == 2)
+		signal(number, SIG_DFL);
+}
+
+static void catch_signals(struct sigaction before[2])
+{
+	const struct sigaction action = {.sa_handler = count_signal};
+
+	signal_count = 0;
+	sigaction(SIGINT, &action, &before[0]);
+	sigaction(SIGTERM, &action, &before[1]);
+}
+
+static void release_signals(const struct sigaction before[2])
+{
+	sigaction(SIGINT, &before[0], NULL);
+	sigaction(SIGTERM, &before[1], NULL);
+}
+
+/* ---- Opening ---------------------------------------------------------------------------- */
+
+static int start_eal(struct vl_host_session *session, const struct vl_host_options *options,
+		     const struct vl_operands *operands, const struct vl_host_config *host)
+{
+	const struct vl_eal_config config = {
+		.worker_count = host->worker_count,
+		.memory_mb = vl_host_megabytes(host),
+		.hugepages = options->no_hugepages ? VL_HUGEPAGES_NEVER : VL_HUGEPAGES_IF_FREE,
+		.ports = options->ports.values,
+		.port_count = options->ports.count,
+		.argument_count = (int)operands->eal_count,
+		.arguments = operands->eal,
+	};
+	struct vl_error error;
+
+	if (vl_eal_start(&config, &error)) {
+		vl_command_error(session->command, "%s", error.text);
+		return VL_EXIT_FAILED;
+	}
+	if (*vl_eal_notice())
+		vl_command_error(session->command, "%s", vl_eal_notice());
+	return VL_EXIT_OK;
+}
+
+static uint64_t wall_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static int open_capture(struct vl_host_session *session, const struct vl_host_options *options)
+{
+	const struct vl_live_capture_config config = {
+		.path = options->pcap,
+		.worker_count = session->worker_count,
+		.snap_length = (uint32_t)options->pcap_snaplen,
+		.epoch = wall_clock() - vl_host_now(session->host),
+	};
+	char message[VL_CAPTURE_MESSAGE_SIZE];
+
+	session->capture = vl_live_capture_open(&config, message);
+	if (!session->capture) {
+		vl_command_error(session->command, "--pcap: %s", message);
+		return VL_EXIT_USAGE;
+	}
+	for (uint32_t port = 0; port < session->port_count; port++) {
+		int interface = vl_live_capture_add_interface(
+			session->capture, vl_host_port(session->host, port)->name);
+
+		if (interface < 0) {
+			vl_command_error(session->command, "--pcap: %s", strerror(-interface));
+			return VL_EXIT_FAILED;
+		}
+		for (uint32_t worker = 0; worker < session->worker_count; worker++) {
+			struct vl_frame_tap tap =
+				vl_live_capture_tap(session->capture, worker, (uint32_t)interface);
+
+			vl_endpoint_set_tap(vl_host_endpoint(session->host, port, worker), &tap);
+		}
+	}
+	return VL_EXIT_OK;
+}
+
+int vl_host_session_open(struct vl_host_session *session, const struct vl_command *command,
+			 const struct vl_host_options *options, const struct vl_operands *operands,
+			 const struct vl_host_session_config *config)
+{
+	static const struct vl_host_session_config defaults;
+	struct vl_host_config host;
+	struct vl_error error;
+	char text[512];
+	int status;
+
+	if (!config)
+		config = &defaults;
+	*session = (struct vl_host_session){.command = command};
+	if (vl_host_plan(options, !config->needs_no_address, &host, text, sizeof(text))) {
+		vl_command_error(command, "%s", text);
+		return VL_EXIT_USAGE;
+	}
+	host.device = config->device;
+	host.device.seed = options->seed;
+	host.frame_count = config->frame_count;
+	status = start_eal(session, options, operands, &host);
+	if (status)
+		return status;
+	session->host = vl_host_create(&host, &error);
+	if (!session->host) {
+		vl_command_error(command, "%s", error.text);
+		vl_eal_stop();
+		return VL_EXIT_FAILED;
+	}
+	session->port_count = vl_host_port_count(session->host);
+	session->worker_count = vl_host_worker_count(session->host);
+	if (options->pcap)
+		status = open_capture(session, options);
+	if (status)
+		vl_host_session_close(session);
+	return status;
+}
+
+/* ---- Running ---------------------------------------------------------------------------- */
+
+static bool drain_capture(struct vl_host_session *session)
+{
+	uint64_t now = vl_host_now(session->host);
+
+	if (!session->capture || now < CAPTURE_DELAY ||
+	    !vl_live_capture_drain(session->capture, now - CAPTURE_DELAY))
+		return true;
+	vl_command_error(session->command, "--pcap: %s", vl_live_capture_message(session->capture));
+	return false;
+}
+
+/* Until time, or a signal more than signals. False: the capture failed. */
+static bool sleep_until(struct vl_host_session *session, uint64_t time, int signals)
+{
+	uint64_t longest = session->capture ? CAPTURE_INTERVAL : LONGEST_SLEEP;
+	uint64_t now;
+
+	while ((now = vl_host_now(session->host)) < time && signal_count == signals) {
+		uint64_t left = time - now < longest ? time - now : longest;
+		struct timespec step = {0, (long)left};
+
+		nanosleep(&step, NULL);
+		if (!drain_capture(session))
+			return false;
+	}
+	return true;
+}
+
+static int run_to_end(struct vl_host_session *session, const struct vl_host_loop *loop)
+{
+	uint64_t interval = loop->interval ? loop->interval : DEFAULT_INTERVAL;
+	uint64_t grace = loop->grace ? loop->grace : DEFAULT_GRACE;
+	uint64_t start = vl_host_now(session->host), now = start, next = start;
+	uint64_t end = loop->duration ? start + loop->duration : UINT64_MAX;
+	bool is_ending = false;
+
+	if (interval < MILLISECOND)
+		interval = MILLISECOND;
+	for (;;) {
+		int signals = signal_count;
+
+		if (loop->tick && !loop->tick(loop->context, now))
+			return VL_EXIT_OK;
+		session->interrupted = signals > 0;
+		if (signals > 1 || (is_ending && now >= end))
+			return VL_EXIT_OK;
+		if (!is_ending && (signals || now >= end)) {
+			if (!loop->end)
+				return VL_EXIT_OK;
+			loop->end(loop->context, now);
+			is_ending = true;
+			end = now + grace;
+		}
+		/* Ticks that were missed are not made up for. */
+		next = next + interval > now ? next + interval : now + interval;
+		if (!sleep_until(session, next < end ? next : end, signals))
+			return VL_EXIT_FAILED;
+		now = vl_host_now(session->host);
+	}
+}
+
+int vl_host_session_run(struct vl_host_session *session, const struct vl_host_loop *loop)
+{
+	struct sigaction before[2];
+	struct vl_error error;
+	int status = VL_EXIT_FAILED;
+
+	catch_signals(before);
+	if (vl_host_start(session->host, &error))
+		vl_command_error(session->command, "%s", error.text);
+	else
+		status = run_to_end(session, loop);
+	vl_host_stop(session->host);
+	session->interrupted = signal_count > 0;
+	release_signals(before);
+	return status;
+}
+
+bool vl_host_session_call(struct vl_host_session *session, uint32_t worker,
+			  void (*function)(void *context, uint64_t now), void *context)
+{
+	int result = vl_host_call(session->host, worker, function, context);
+
+	if (result)
+		vl_command_error(session->command,
+				 "worker %u did not answer: %s; is its CPU taken?", worker,
+				 strerror(-result));
+	return !result;
+}
+
+/* ---- Closing ---------------------------------------------------------------------------- */
+
+static int close_capture(struct vl_host_session *session)
+{
+	struct vl_live_capture_counters counters = {0};
+	char message[VL_CAPTURE_MESSAGE_SIZE];
+	int result;
+
+	if (!session->capture)
+		return VL_EXIT_OK;
+	counters = vl_live_capture_counters(session->capture);
+	result = vl_live_capture_close(session->capture, message);
+	session->capture = NULL;
+	if (result)
+		vl_command_error(session->command, "--pcap: %s", message);
+	else if (counters.dropped)
+		vl_command_error(session->command,
+				 "--pcap: %llu frames are not in the capture, as writing could not "
+				 "keep up; a smaller --pcap-snaplen makes it cheaper",
+				 (unsigned long long)counters.dropped);
+	return result ? VL_EXIT_FAILED : VL_EXIT_OK;
+}
+
+int vl_host_session_close(struct vl_host_session *session)
+{
+	int status;
+
+	vl_host_stop(session->host);
+	status = close_capture(session);
+	vl_host_destroy(session->host);
+	session->host = NULL;
+	vl_eal_stop();
+	return status;
+}
