@@ -121,11 +121,35 @@ static void close_run(struct run *run)
 
 /* ---- Feeding -------------------------------------------------------------------------------- */
 
-/* The receive request that the recorded responder must have had. */
-static void post_receive(struct run *run, bool is_long_enough)
+/* How long a receive request the recorded responder can have had for the message that begins with a
+ * request: as long as what came before the packet that was refused. */
+static uint32_t receive_length(const struct run *run, uint32_t index)
 {
-	struct ibv_sge sge = {0, is_long_enough ? VL_MAX_MESSAGE : 0, run->receive_mr->lkey};
-	struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = is_long_enough ? 1 : 0};
+	const struct packet_list *requests = &run->conversation->requests;
+	uint32_t length = 0;
+
+	if (!(requests->items[index]->packet.info->flags & VL_OPCODE_SEND))
+		return VL_MAX_MESSAGE;
+	for (; index < requests->count; index++) {
+		const struct vl_packet *packet = &requests->items[index]->packet;
+		const struct request_outcome *outcome = &run->outcomes->items[index];
+
+		if (!outcome->is_expected)
+			continue;
+		if (outcome->fate == REQUEST_REFUSED)
+			return length;
+		if (packet->info->flags & VL_OPCODE_LAST)
+			break;
+		length += packet->payload_length;
+	}
+	return VL_MAX_MESSAGE;
+}
+
+/* The receive request that the recorded responder must have had. */
+static void post_receive(struct run *run, uint32_t length)
+{
+	struct ibv_sge sge = {0, length, run->receive_mr->lkey};
+	struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = length > 0};
 	const struct ibv_recv_wr *bad;
 
 	vl_post_recv(run->stack.qp, &wr, &bad);
@@ -183,9 +207,10 @@ static void prepare_execution(struct run *run, const struct recorded_packet *rec
 	run->expected = recorded->position + request_psn_count(run->conversation, packet);
 }
 
-static void prepare(struct run *run, const struct recorded_packet *recorded,
-		    const struct request_outcome *outcome)
+static void prepare(struct run *run, uint32_t index)
 {
+	const struct recorded_packet *recorded = run->conversation->requests.items[index];
+	const struct request_outcome *outcome = &run->outcomes->items[index];
 	const struct vl_packet *packet = &recorded->packet;
 	uint32_t flags = packet->info->flags;
 	bool is_accepted = outcome->fate == REQUEST_ARRIVED || outcome->fate == REQUEST_OVERTAKEN;
@@ -201,7 +226,7 @@ static void prepare(struct run *run, const struct recorded_packet *recorded,
 	if ((is_accepted || outcome->fate == REQUEST_REFUSED) &&
 	    (((flags & VL_OPCODE_SEND) && (flags & VL_OPCODE_FIRST)) ||
 	     ((flags & VL_OPCODE_WRITE) && (flags & VL_OPCODE_IMMDT))))
-		post_receive(run, is_accepted || !(flags & VL_OPCODE_SEND));
+		post_receive(run, receive_length(run, index));
 	if (is_accepted)
 		prepare_execution(run, recorded, outcome->answer);
 }
@@ -257,7 +282,7 @@ static bool feed_one(struct run *run, uint32_t index)
 
 	if (request->time + 1 > run->stack.now)
 		run->stack.now = request->time + 1;
-	prepare(run, request, outcome);
+	prepare(run, index);
 	vl_receive(run->stack.device, &request->packet, run->stack.now);
 	run->trial->fed++;
 	run->trial->not_ready += outcome->fate == REQUEST_NOT_READY;

@@ -28,6 +28,8 @@ enum replay_role {
 	X(ack_request, "when to ask for an ACK is the requester's choice (9.7.3.1)")               \
 	X(flow_control, "whether credits are heeded is agreed when the connection is made "        \
 			"(9.7.7.2)")                                                               \
+	X(other_destinations, "a UD queue pair numbers what it sends to all hosts together, and "  \
+			      "the capture need not have all of it")                               \
 	X(read_cut_short, "a READ that is asked for again need not be answered to its end first")  \
 	X(capture_ended, "the capture ends before the recorded peer's answer")                     \
 	X(captured_late, "the packet was overtaken on its way to the point of capture")            \

@@ -94,7 +94,7 @@ static void check_packet(const struct vl_capture_packet *captured, void *context
 
 static void test_all_packets(void)
 {
-	CU_ASSERT_EQUAL(for_each_capture(check_packet, NULL), 3984);
+	CU_ASSERT_EQUAL(for_each_capture(check_packet, NULL), 4035);
 }
 
 static void count_opcode(const struct vl_capture_packet *captured, void *context)
