@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "apps/fault/command.h"
 #include "apps/inspect/inspect.h"
 #include "apps/lab.h"
 #include "apps/manual/manual.h"
@@ -19,6 +20,7 @@ static const struct vl_command *const commands[] = {
 	&vl_inspect_command,
 	&vl_replay_command,
 	&vl_pfc_command,
+	&vl_faults_command,
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))

@@ -151,6 +151,27 @@ static enum vl_drop admission(const struct vl_qp *qp, const struct vl_packet *pa
 	return VL_DROP_COUNT;
 }
 
+static struct vl_notification_point *shared_point(struct vl_qp *qp)
+{
+	struct vl_random hash = {0};
+	uint64_t halves[2];
+
+	if (qp->device->config.cnp_scope == VL_CNP_SCOPE_PORT)
+		return &qp->device->notification_points[0];
+	memcpy(halves, &qp->remote_gid, sizeof(halves));
+	hash.state = halves[0] ^ halves[1];
+	return &qp->device
+			->notification_points[vl_random_next(&hash) & (VL_NOTIFICATION_POINTS - 1)];
+}
+
+/* A CNP that had to wait is the QP's own: with a shared point only a mark asks for one. */
+static bool is_notification_due(struct vl_qp *qp, bool is_marked, uint64_t now)
+{
+	if (qp->device->config.cnp_scope == VL_CNP_SCOPE_QP)
+		return vl_notification_due(&qp->notification, qp->cc, is_marked, now);
+	return is_marked && vl_notification_due(shared_point(qp), qp->cc, true, now);
+}
+
 static void note_congestion(struct vl_qp *qp, const struct vl_packet *packet, uint64_t now)
 {
 	const bool is_marked = vl_packet_ecn(packet) == VL_ECN_CE;
@@ -159,7 +180,7 @@ static void note_congestion(struct vl_qp *qp, const struct vl_packet *packet, ui
 		VL_COUNT(qp, ecn_ce_rx);
 	/* Only data speaks of a flow that could slow down; UD has no peer to tell. */
 	if (qp->type != IBV_QPT_UD && (packet->info->flags & VL_OPCODE_PAYLOAD) &&
-	    vl_notification_due(&qp->notification, qp->cc, is_marked, now))
+	    is_notification_due(qp, is_marked, now))
 		vl_engine_notify(qp);
 }
 

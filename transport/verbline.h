@@ -89,6 +89,13 @@ struct vl_device_events {
 	void *context;
 };
 
+/* What the least time between CNPs (min_time_between_cnps) is kept for: NICs differ. */
+enum vl_cnp_scope {
+	VL_CNP_SCOPE_QP,
+	VL_CNP_SCOPE_IP,   /* all QPs of a remote address; told apart by a hash */
+	VL_CNP_SCOPE_PORT, /* all of the device */
+};
+
 struct vl_device_config {
 	struct vl_allocator allocator;
 	struct vl_device_events events;
@@ -119,6 +126,7 @@ struct vl_device_config {
 	bool accept_invalid_pkey;      /* take packets with P_Key 0x0000 too */
 	bool mig_req_clear;            /* send MigReq 0 as Linux soft-RoCE does, instead of 1 */
 	uint8_t cnp_dscp;              /* 0..63; 0 takes 48 */
+	enum vl_cnp_scope cnp_scope;
 	/* Congestion control of QPs that do not choose their own with vl_set_cc. */
 	const struct vl_cc_parameters *cc; /* NULL: none. Must outlive the device. */
 };

@@ -170,7 +170,8 @@ void vl_faults_configure_cc(const struct vl_faults *faults, struct vl_cc_paramet
 /* One engine for an endpoint of a port with a line rate (bit/s; 0: 100 Gb/s). 0 or -ENOMEM. */
 int vl_faults_attach(struct vl_faults *faults, struct vl_endpoint *endpoint, uint64_t rate);
 /* The same for all endpoints of a host. */
-int vl_faults_attach_host(struct vl_faults *faults, struct vl_host *host, struct vl_error *error);
+int vl_faults_attach_host(struct vl_faults *faults, struct vl_host *host, uint32_t port_count,
+			  uint32_t worker_count, struct vl_error *error);
 /* While no endpoint runs: what each event did, on all endpoints together. */
 void vl_faults_print(const struct vl_faults *faults, FILE *out);
 json_t *vl_faults_json(const struct vl_faults *faults);

@@ -156,6 +156,7 @@ void bench_open(struct bench *bench)
 		struct vl_endpoint_config config = host_config((uint16_t)(side + 1), BENCH_RATE);
 
 		config.device.cc = bench->cc[side];
+		config.device.cnp_scope = bench->cnp_scope[side];
 		config.pfc_response_delay = bench->pfc_response_delay[side];
 		bench->nodes[side] = vl_network_add_endpoint(bench->network, &config);
 		CU_ASSERT_PTR_NOT_NULL_FATAL(bench->nodes[side]);

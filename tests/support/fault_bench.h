@@ -51,6 +51,7 @@ struct bench {
 	struct vl_cc_parameters *cc[2]; /* of the devices */
 	struct vl_flow_config flow_config;
 	uint64_t pfc_response_delay[2];
+	enum vl_cnp_scope cnp_scope[2];
 	/* Also shown every frame of a tap. */
 	struct vl_frame_tap watcher[2];
 };

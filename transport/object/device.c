@@ -55,7 +55,8 @@ static bool is_valid(const struct vl_device_config *config)
 	       config->max_qp_wr <= UINT32_C(1) << 20 && config->max_cqe < UINT32_C(1) << 26 &&
 	       config->max_qp_rd_atom <= 128 && config->ack_request_interval <= 32768 &&
 	       config->first_qpn > VL_GSI_QPN && config->first_qpn <= VL_LAST_QPN &&
-	       config->max_unacked_packets <= UINT32_C(1) << 22 && config->cnp_dscp <= 63;
+	       config->max_unacked_packets <= UINT32_C(1) << 22 && config->cnp_dscp <= 63 &&
+	       (unsigned int)config->cnp_scope <= VL_CNP_SCOPE_PORT;
 }
 
 struct vl_device *vl_open_device(const struct vl_device_config *config, int *error)

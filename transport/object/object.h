@@ -46,6 +46,10 @@ static inline void *vl_table_find(const struct vl_table *table, uint32_t number)
 
 #define VL_PRIORITIES 8
 
+/* Remote addresses that have a notification point of their own, with VL_CNP_SCOPE_IP; a power of
+ * two. */
+#define VL_NOTIFICATION_POINTS 256u
+
 struct vl_device {
 	struct vl_device_config config; /* with the defaults filled in */
 	struct vl_random random;
@@ -70,6 +74,9 @@ struct vl_device {
 	uint8_t next_priority; /* round robin over the ready lists */
 	uint64_t now;          /* of the last call */
 	struct vl_timer_wheel wheel;
+
+	/* With VL_CNP_SCOPE_IP by a hash of the address; with VL_CNP_SCOPE_PORT the first. */
+	struct vl_notification_point notification_points[VL_NOTIFICATION_POINTS];
 };
 
 /* ---- Domains, memory, addresses ----------------------------------------------------------- */
