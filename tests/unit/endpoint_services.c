@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* The endpoint's services and their clients, two instances on a network in virtual time. */
+
+#include "apps/endpoint/instance.h"
+
+#include "dataplane/network.h"
+#include "tests/support/hosts.h"
+#include "tests/support/suite.h"
+
+#include <string.h>
+
+#define SECOND UINT64_C(1000000000)
+
+struct scene {
+	struct vl_network *network;
+	struct vl_node *nodes[2];
+	struct vl_instance *instances[2]; /* 0: client, 1: server */
+};
+
+static void open_scene(struct scene *scene, const struct vl_instance_client *client,
+		       const struct vl_impairments *impairments)
+{
+	struct vl_link_config link = {
+		.rate = UINT64_C(100000000000), .propagation = 1000, .seed = 7};
+	struct vl_instance_config config = {.seed = 1, .verbose = true};
+	int error = 0;
+
+	if (impairments)
+		link.impairments = *impairments;
+	scene->network = vl_network_create(NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(scene->network);
+	for (uint16_t i = 0; i < 2; i++) {
+		struct vl_endpoint_config endpoint = host_config((uint16_t)(i + 1), 0);
+
+		scene->nodes[i] = vl_network_add_endpoint(scene->network, &endpoint);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(scene->nodes[i]);
+		config.seed = 10 + i;
+		config.client = i ? NULL : client;
+		config.services = i ? VL_INSTANCE_ALL_SERVICES : 0;
+		scene->instances[i] =
+			vl_instance_open(vl_node_endpoint(scene->nodes[i]), &config, 0, &error);
+		CU_ASSERT_EQUAL(error, 0);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(scene->instances[i]);
+	}
+	CU_ASSERT_EQUAL_FATAL(vl_network_connect(scene->network, scene->nodes[0], 0,
+						 scene->nodes[1], 0, &link, NULL),
+			      0);
+}
+
+static void close_scene(struct scene *scene)
+{
+	for (int i = 0; i < 2; i++)
+		vl_instance_close(scene->instances[i], vl_network_now(scene->network));
+	vl_network_destroy(scene->network);
+}
+
+static uint32_t count_notices(struct vl_instance *instance, const char *text)
+{
+	char line[VL_NOTICE_LENGTH];
+	uint32_t count = 0;
+
+	while (vl_notices_take(vl_instance_notices(instance), line))
+		count += strstr(line, text) != NULL;
+	return count;
+}
+
+static struct vl_instance_client client_of(enum vl_instance_service service)
+{
+	return (struct vl_instance_client){
+		.service = service,
+		.destination = host_gid(2),
+		.connections = 1,
+		.count = 10,
+		.size = 5000,
+		.validate = true,
+	};
+}
+
+static const struct vl_impairments lossy = {.loss = 0.03, .duplicate = 0.02, .jitter = 3000};
+
+static void run_rping(const struct vl_impairments *impairments)
+{
+	struct vl_instance_client client = client_of(VL_INSTANCE_RPING);
+	struct vl_instance_status status;
+	struct scene scene;
+
+	client.connections = 3;
+	open_scene(&scene, &client, impairments);
+	vl_network_run_until(scene.network, 60 * SECOND);
+	CU_ASSERT(vl_instance_is_over(scene.instances[0]));
+	CU_ASSERT(vl_instance_has_succeeded(scene.instances[0]));
+	vl_instance_status(scene.instances[0], &status);
+	CU_ASSERT_EQUAL(status.client_done, 30);
+	CU_ASSERT_EQUAL(status.client_mismatches, 0);
+	CU_ASSERT_EQUAL(status.sessions, 0);
+	CU_ASSERT_EQUAL(status.session.established, 3);
+	CU_ASSERT_EQUAL(vl_instance_round_trip(scene.instances[0])->count, 30);
+	vl_instance_status(scene.instances[1], &status);
+	CU_ASSERT_EQUAL(status.rping_pings, 30);
+	CU_ASSERT_EQUAL(status.sessions, 0);
+	CU_ASSERT_EQUAL(status.session.ended, 3);
+	CU_ASSERT_EQUAL(count_notices(scene.instances[1], "server ping data: rdma-ping-9: "), 3);
+	CU_ASSERT_EQUAL(count_notices(scene.instances[0], "ping data: rdma-ping-0: ABC"), 3);
+	close_scene(&scene);
+}
+
+static void test_rping(void)
+{
+	run_rping(NULL);
+}
+
+static void test_rping_lossy(void)
+{
+	run_rping(&lossy);
+}
+
+static void run_ucmatose(const struct vl_impairments *impairments)
+{
+	struct vl_instance_client client = client_of(VL_INSTANCE_UCMATOSE);
+	struct vl_instance_status status;
+	struct scene scene;
+
+	client.connections = 3;
+	open_scene(&scene, &client, impairments);
+	vl_network_run_until(scene.network, 60 * SECOND);
+	CU_ASSERT(vl_instance_has_succeeded(scene.instances[0]));
+	vl_instance_status(scene.instances[0], &status);
+	CU_ASSERT_EQUAL(status.client_done, 30);
+	vl_instance_status(scene.instances[1], &status);
+	CU_ASSERT_EQUAL(status.ucmatose.sent, 30);
+	CU_ASSERT_EQUAL(status.ucmatose.received, 30);
+	CU_ASSERT_EQUAL(status.sessions, 0);
+	CU_ASSERT_EQUAL(status.session.failed, 0);
+	close_scene(&scene);
+}
+
+static void test_ucmatose(void)
+{
+	run_ucmatose(NULL);
+}
+
+static void test_ucmatose_lossy(void)
+{
+	run_ucmatose(&lossy);
+}
+
+static void test_udaddy(void)
+{
+	struct vl_instance_client client = client_of(VL_INSTANCE_UDADDY);
+	struct vl_instance_status status;
+	struct scene scene;
+
+	client.connections = 3;
+	client.size = 1000;
+	client.count = 300; /* more than wait at a time */
+	open_scene(&scene, &client, NULL);
+	vl_network_run_until(scene.network, 10 * SECOND);
+	CU_ASSERT(vl_instance_is_over(scene.instances[0]));
+	CU_ASSERT(vl_instance_has_succeeded(scene.instances[0]));
+	vl_instance_status(scene.instances[0], &status);
+	CU_ASSERT_EQUAL(status.client_done, 900);
+	vl_instance_status(scene.instances[1], &status);
+	CU_ASSERT_EQUAL(status.udaddy.requests, 3);
+	CU_ASSERT_EQUAL(status.udaddy.received, 900);
+	CU_ASSERT_EQUAL(status.udaddy.sent, 900);
+	CU_ASSERT_EQUAL(status.udaddy.dropped, 0);
+	close_scene(&scene);
+}
+
+static void test_exercise(void)
+{
+	struct vl_instance_client client = client_of(VL_INSTANCE_EXERCISE);
+	struct vl_instance_status status;
+	struct scene scene;
+
+	open_scene(&scene, &client, NULL);
+	vl_network_run_until(scene.network, 10 * SECOND);
+	CU_ASSERT(vl_instance_has_succeeded(scene.instances[0]));
+	vl_instance_status(scene.instances[1], &status);
+	CU_ASSERT_EQUAL(status.exercise_over, 1);
+	CU_ASSERT_EQUAL(status.exercise_failures, 0);
+	close_scene(&scene);
+
+	for (const char *const *request = vl_exercise_refused_requests; *request; request++) {
+		client.refused = *request;
+		open_scene(&scene, &client, NULL);
+		vl_network_run_until(scene.network, 10 * SECOND);
+		CU_ASSERT(vl_instance_is_over(scene.instances[0]));
+		CU_ASSERT(vl_instance_has_succeeded(scene.instances[0]));
+		vl_instance_status(scene.instances[1], &status);
+		CU_ASSERT_EQUAL(status.sessions, 0);
+		close_scene(&scene);
+	}
+}
+
+/* Nobody listens there; and nobody is there. */
+static void test_unreachable(void)
+{
+	struct vl_instance_client client = client_of(VL_INSTANCE_RPING);
+	struct vl_instance_status status;
+	struct scene scene;
+
+	client.port = 9;
+	open_scene(&scene, &client, NULL);
+	vl_network_run_until(scene.network, SECOND);
+	CU_ASSERT(vl_instance_is_over(scene.instances[0]));
+	CU_ASSERT(!vl_instance_has_succeeded(scene.instances[0]));
+	vl_instance_status(scene.instances[0], &status);
+	CU_ASSERT_EQUAL(status.session.rejected, 1);
+	CU_ASSERT_EQUAL(count_notices(scene.instances[0], "invalid service ID"), 1);
+	close_scene(&scene);
+
+	client.destination = host_gid(9);
+	open_scene(&scene, &client, NULL);
+	vl_network_run_until(scene.network, 30 * SECOND);
+	CU_ASSERT(vl_instance_is_over(scene.instances[0]));
+	CU_ASSERT(!vl_instance_has_succeeded(scene.instances[0]));
+	vl_instance_status(scene.instances[0], &status);
+	CU_ASSERT_EQUAL(status.session.unreachable, 1);
+	close_scene(&scene);
+}
+
+static enum vl_link_action lose_all(void *context, const struct vl_frame *frame, uint64_t ordinal)
+{
+	const bool *is_cut = context;
+
+	(void)frame;
+	(void)ordinal;
+	return *is_cut ? VL_LINK_DROP : VL_LINK_PASS;
+}
+
+/* A peer that vanishes is found out though it owes nothing, and leaves nothing behind. */
+static void test_peer_vanishes(void)
+{
+	struct vl_instance_client client = client_of(VL_INSTANCE_RPING);
+	struct vl_impairments impairments = {0};
+	struct vl_instance_status status;
+	struct scene scene;
+	bool is_cut = false;
+
+	impairments.decide = lose_all;
+	impairments.decide_context = &is_cut;
+	client.count = 0;
+	client.connections = 20;
+	open_scene(&scene, &client, &impairments);
+	vl_network_run_until(scene.network, SECOND / 100);
+	vl_instance_status(scene.instances[1], &status);
+	CU_ASSERT_EQUAL(status.sessions, 20);
+	is_cut = true;
+	vl_network_run_until(scene.network, 60 * SECOND);
+	vl_instance_status(scene.instances[1], &status);
+	CU_ASSERT_EQUAL(status.sessions, 0);
+	CU_ASSERT_EQUAL(status.cm_usage.connections, 0);
+	close_scene(&scene);
+}
+
+/* The end that a signal asks for: both sides are done at once. */
+static void test_stop(void)
+{
+	struct vl_instance_client client = client_of(VL_INSTANCE_RPING);
+	struct vl_instance_status status;
+	struct scene scene;
+
+	client.count = 0;
+	client.connections = 20;
+	open_scene(&scene, &client, NULL);
+	vl_network_run_until(scene.network, SECOND / 100);
+	CU_ASSERT(!vl_instance_is_over(scene.instances[0]));
+	vl_instance_stop(scene.instances[0], vl_network_now(scene.network));
+	vl_network_run_until(scene.network, SECOND);
+	CU_ASSERT(vl_instance_is_over(scene.instances[0]));
+	CU_ASSERT(vl_instance_has_succeeded(scene.instances[0]));
+	vl_instance_status(scene.instances[1], &status);
+	CU_ASSERT_EQUAL(status.sessions, 0);
+	close_scene(&scene);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		{"rping", test_rping},
+		{"rping over a lossy link", test_rping_lossy},
+		{"ucmatose", test_ucmatose},
+		{"ucmatose over a lossy link", test_ucmatose_lossy},
+		{"udaddy", test_udaddy},
+		{"the exercise, all that succeeds and each that is refused", test_exercise},
+		{"nobody listens, nobody is there", test_unreachable},
+		{"a peer vanishes", test_peer_vanishes},
+		{"an orderly stop", test_stop},
+	};
+
+	return RUN_SUITE("endpoint_services", tests, argc, argv);
+}
