@@ -20,9 +20,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_ARGUMENTS  128
-#define ARGUMENT_ROOM  4096
-#define LCORE_MAP_ROOM 2048
+#define MAX_ARGUMENTS      128
+#define ARGUMENT_ROOM      4096
+#define LCORE_MAP_ROOM     2048
+#define MAX_TELEMETRY_NAME 32
 
 enum eal_state {
 	EAL_NEVER_STARTED,
@@ -186,6 +187,35 @@ static int choose_lcores(const struct vl_eal_config *config, struct vl_error *er
 	return add_argument("--lcores") || add_argument("%s", map) ? -E2BIG : 0;
 }
 
+/* The directory of what this process shows to others, and whether the telemetry socket is there. */
+static int choose_names(const struct vl_eal_config *config)
+{
+	if (!user_gave(config, "--file-prefix")) {
+		if (config->telemetry ? add_argument("--file-prefix=%s", config->telemetry)
+				      : add_argument("--file-prefix=verbline-%ld", (long)getpid()))
+			return -E2BIG;
+	}
+	if (user_gave(config, "--telemetry") || user_gave(config, "--no-telemetry"))
+		return 0;
+	return add_argument(config->telemetry ? "--telemetry" : "--no-telemetry");
+}
+
+static int check_telemetry_name(const char *name, struct vl_error *error)
+{
+	static const char allowed[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
+	size_t length = name ? strlen(name) : 1;
+
+	if (!name || (length && length <= MAX_TELEMETRY_NAME && strspn(name, allowed) == length &&
+		      strcmp(name, ".") && strcmp(name, "..")))
+		return 0;
+	return vl_error_set(
+		error, -EINVAL,
+		"telemetry: '%.40s' is no name of 1 to %d letters, digits, '-', '_' and "
+		"'.'",
+		name, MAX_TELEMETRY_NAME);
+}
+
 static int add_arguments(const struct vl_eal_config *config, struct vl_error *error)
 {
 	bool use_pci = user_gave(config, "-a") || user_gave(config, "--allow");
@@ -198,11 +228,7 @@ static int add_arguments(const struct vl_eal_config *config, struct vl_error *er
 		result = choose_memory(config, error);
 	if (result)
 		return result;
-	if (!user_gave(config, "--file-prefix") &&
-	    add_argument("--file-prefix=verbline-%ld", (long)getpid()))
-		return -E2BIG;
-	if (!user_gave(config, "--telemetry") && !user_gave(config, "--no-telemetry") &&
-	    add_argument("--no-telemetry"))
+	if (choose_names(config))
 		return -E2BIG;
 	for (unsigned int i = 0; i < config->port_count; i++) {
 		char devargs[VL_ERROR_LENGTH];
@@ -237,6 +263,8 @@ static int check_config(const struct vl_eal_config *config, struct vl_error *err
 		return vl_error_set(error, -EINVAL, "%u workers: must be 1 to %d",
 				    config->worker_count, VL_MAX_WORKERS);
 	}
+	if (check_telemetry_name(config->telemetry, error))
+		return -EINVAL;
 	/* EAL would print its own help and leave the process. */
 	if (user_gave(config, "-h") || user_gave(config, "--help")) {
 		return vl_error_set(

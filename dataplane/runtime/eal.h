@@ -36,6 +36,9 @@ struct vl_eal_config {
 	 * PCI bus those among them are taken, and no others. */
 	const char *const *ports;
 	unsigned int port_count;
+	/* Name under which DPDK's telemetry socket serves: /run/dpdk/NAME/dpdk_telemetry.v2; NULL:
+	 * there is none. Letters, digits, '-', '_' and '.'. */
+	const char *telemetry;
 	bool verbose; /* DPDK's own messages go to standard error */
 	/* The user's own EAL options, passed on as they are; they win over ours. */
 	int argument_count;
