@@ -5,6 +5,7 @@
 
 #include "apps/pfc/report.h"
 #include "apps/ports/ports.h"
+#include "apps/ports/telemetry.h"
 #include "apps/report/json_file.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@
 
 struct pfc_options {
 	struct vl_texts ports;
-	const char *classes, *refresh, *mac, *json, *histogram;
+	const char *classes, *refresh, *mac, *json, *histogram, *telemetry;
 	uint64_t quanta, duration, period, count, time, rate, response_delay;
 	bool global, storm, listen;
 };
@@ -95,6 +96,7 @@ static const struct vl_option options[] = {
 	TEXT("json", "FILE", json, "Write what was found as JSON; - is the standard output"),
 	TEXT("histogram", "FILE", histogram,
 	     "Write the gaps of all ports as a histogram (.hgrm), in microseconds"),
+	VL_TELEMETRY_OPTION(struct pfc_options, telemetry),
 };
 
 static int wrong(struct vl_error *error, const char *option, const char *reason)
@@ -286,12 +288,63 @@ static int ask(const struct vl_ports *ports, void (*function)(void *context, uin
 		      : 0;
 }
 
+struct pause_look {
+	const struct vl_pfc_stage_port *port;
+	uint64_t frames, pauses, stolen, late, broken, longest_gap, pfc_rx, now;
+	struct vl_pfc_receiver received;
+};
+
+static void look_at_pauses(void *context, uint64_t now)
+{
+	struct pause_look *look = context;
+	const struct vl_pfc_stage_port *port = look->port;
+
+	look->frames = port->storm.frames;
+	look->pauses = port->storm.pauses;
+	look->stolen = port->storm.stolen_gaps;
+	look->late = port->storm.late_gaps;
+	look->broken = port->storm.broken;
+	look->longest_gap = port->storm.gaps.count ? port->storm.gaps.most : 0;
+	look->pfc_rx = port->pfc_rx;
+	look->received = port->received;
+	look->now = now;
+	vl_pfc_receiver_update(&look->received, now);
+}
+
+static int answer_pfc(void *context, const char *parameters, struct vl_telemetry_reply *reply)
+{
+	const struct vl_ports_telemetry *telemetry = context;
+	const struct vl_pfc_stage *stage = telemetry->own;
+	int port = vl_telemetry_index(parameters, telemetry->ports->count), result;
+	struct pause_look look;
+
+	if (port < 0)
+		return port;
+	look.port = &stage->ports[port];
+	result = vl_worker_call(telemetry->ports->worker, look_at_pauses, &look);
+	if (result)
+		return result;
+	vl_telemetry_begin_object(reply);
+	vl_telemetry_put_number(reply, "pfc_rx", look.pfc_rx);
+	vl_telemetry_put_number(reply, "pfc_tx", look.frames);
+	vl_telemetry_put_number(reply, "pauses_tx", look.pauses);
+	vl_telemetry_put_number(reply, "gaps_stolen", look.stolen);
+	vl_telemetry_put_number(reply, "gaps_late", look.late);
+	vl_telemetry_put_number(reply, "pauses_broken", look.broken);
+	vl_telemetry_put_number(reply, "longest_gap_ns", look.longest_gap);
+	vl_telemetry_put_pauses(reply, &look.received, look.now);
+	return 0;
+}
+
+static const struct vl_telemetry_topic topics[] = {
+	VL_PORTS_TOPICS,
+	{"/verbline/pfc", "Pauses sent and received on a port. Parameter: port number", answer_pfc},
+};
+
 static void wait_until(uint64_t time, bool heed_signals)
 {
-	const struct timespec step = {.tv_nsec = (long)LOOK_INTERVAL / 10};
-
 	while (vl_worker_now() < time && !(heed_signals && vl_ports_interrupted()))
-		nanosleep(&step, NULL);
+		vl_telemetry_serve(LOOK_INTERVAL / 10);
 }
 
 static void show_progress(const struct question *question, uint64_t time)
@@ -337,6 +390,7 @@ static int run_stage(const struct vl_ports *ports, const struct pfc_options *cho
 		     struct pfc_run *run, struct vl_pfc_stage *stage, struct vl_error *error)
 {
 	const struct vl_stage on_worker = vl_pfc_stage(stage);
+	struct vl_ports_telemetry telemetry = {.ports = ports, .command = "pfc", .own = stage};
 	struct processor before, after;
 	int result;
 
@@ -349,7 +403,12 @@ static int run_stage(const struct vl_ports *ports, const struct pfc_options *cho
 	if (result)
 		return result;
 	processor_find(&before, ports->worker);
-	result = follow(ports, chosen, stage, error);
+	if (chosen->telemetry &&
+	    vl_telemetry_open(topics, sizeof(topics) / sizeof(topics[0]), &telemetry))
+		result = vl_error_set(error, -EIO, "--telemetry: the socket takes no commands");
+	if (!result)
+		result = follow(ports, chosen, stage, error);
+	vl_telemetry_close();
 	after = before;
 	processor_read(&after);
 	vl_worker_stop(ports->worker);
@@ -424,6 +483,7 @@ static int pfc_main(const struct vl_command *command, int argc, char **argv)
 		       : vl_error_set(&error, -ENOMEM, "out of memory");
 	if (!result) {
 		vl_pfc_stage_init(stage);
+		config.telemetry = chosen.telemetry;
 		vl_ports_catch_signals();
 		result = vl_ports_open(&ports, &config, &error);
 	}

@@ -49,6 +49,7 @@ static int start_eal(const struct vl_ports_config *config, struct vl_error *erro
 			     64,
 		.ports = (const char *const *)config->names->values,
 		.port_count = config->names->count,
+		.telemetry = config->telemetry,
 		.argument_count = (int)config->operands->eal_count,
 		.arguments = config->operands->eal,
 	};

@@ -22,6 +22,7 @@ struct vl_ports_config {
 	uint32_t mbuf_count;                /* of each port's mempool */
 	uint16_t mtu;                       /* 0: VL_PORT_DEFAULT_MTU */
 	uint32_t more_megabytes;            /* of memory for what the command itself makes */
+	const char *telemetry;              /* NULL: no telemetry socket */
 	const struct vl_operands *operands; /* the EAL options in it */
 };
 

@@ -252,6 +252,15 @@ static int add_arguments(const struct vl_eal_config *config, struct vl_error *er
 	return 0;
 }
 
+/* EAL makes /run/dpdk/PREFIX, and leaves it. What others hold in it keeps it. */
+static void remove_runtime_directory(void)
+{
+	const char *directory = rte_eal_get_runtime_dir();
+
+	if (directory && *directory)
+		rmdir(directory);
+}
+
 static int check_config(const struct vl_eal_config *config, struct vl_error *error)
 {
 	if (eal.state != EAL_NEVER_STARTED) {
@@ -310,6 +319,8 @@ static int run_init(const struct vl_eal_config *config, struct vl_error *error)
 		output = vl_log_silence(stdout);
 		errors = vl_log_silence(stderr);
 	}
+	/* Before EAL sets up its own end, so that it comes after: the telemetry socket is gone then. */
+	atexit(remove_runtime_directory);
 	result = rte_eal_init(eal.argument_count, eal.arguments);
 	result = result < 0 ? -(rte_errno ? rte_errno : EINVAL) : 0;
 	vl_log_restore(stdout, output);

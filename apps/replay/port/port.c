@@ -56,6 +56,7 @@ const char *replay_port_misplaced(const struct replay_port_options *chosen)
 		{chosen->same_psns, "same-psns"},
 		{chosen->align, "align"},
 		{chosen->mtu, "mtu"},
+		{chosen->telemetry, "telemetry"},
 	};
 
 	for (unsigned int i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
@@ -155,6 +156,7 @@ static int open_port(struct run *run)
 		.mbuf_count = MBUFS_OF_A_PORT,
 		.mtu = mtu,
 		.more_megabytes = vl_replay_stage_megabytes(vl_ports_frame_length(mtu)),
+		.telemetry = run->chosen->telemetry,
 		.operands = run->operands,
 	};
 	int result = vl_ports_open(&run->ports, &config, &run->error);
@@ -203,11 +205,38 @@ static void show_progress(struct run *run)
 	run->printed = true;
 }
 
+static int answer_replay(void *context, const char *parameters, struct vl_telemetry_reply *reply)
+{
+	const struct vl_ports_telemetry *telemetry = context;
+	const struct run *run = telemetry->own;
+	struct look taken = {.stage = run->stage};
+	int result = vl_worker_call(run->ports.worker, look, &taken);
+
+	(void)parameters;
+	if (result)
+		return result;
+	vl_telemetry_begin_object(reply);
+	vl_telemetry_put_number(reply, "packets_read", run->feed.read);
+	vl_telemetry_put_number(reply, "runs", run->feed.run);
+	vl_telemetry_put_number(reply, "rewritten", run->feed.rewritten);
+	vl_telemetry_put_number(reply, "frames", taken.counters.frames);
+	vl_telemetry_put_number(reply, "bytes", taken.counters.bytes);
+	vl_telemetry_put_number(reply, "late_reader", taken.counters.late_reader);
+	vl_telemetry_put_number(reply, "late_port", taken.counters.late_port);
+	vl_telemetry_put_number(reply, "late_machine", taken.counters.late_machine);
+	vl_telemetry_put_number(reply, "refused", taken.counters.refused);
+	vl_telemetry_put_number(reply, "received", taken.counters.received);
+	return 0;
+}
+
+static const struct vl_telemetry_topic topics[] = {
+	VL_PORTS_TOPICS,
+	{"/verbline/replay", "What was sent, and what was late", answer_replay},
+};
+
 static void nap(struct run *run)
 {
-	const struct timespec time = {.tv_nsec = (long)NAP};
-
-	nanosleep(&time, NULL);
+	vl_telemetry_serve(NAP);
 	show_progress(run);
 }
 
@@ -227,10 +256,8 @@ static int feed_all(struct run *run)
 		result = vl_worker_start(run->ports.worker, &run->error);
 	while (!result && (fed == FEED_GOES_ON || fed == FEED_WAITS) && !vl_ports_interrupted()) {
 		fed = feed_step(&run->feed);
-		if (fed == FEED_WAITS)
-			nap(run);
-		else
-			show_progress(run);
+		vl_telemetry_serve(fed == FEED_WAITS ? NAP : 0);
+		show_progress(run);
 	}
 	if (fed == FEED_FAILED)
 		result = vl_error_set(&run->error, -EIO, "%s", run->feed.message);
@@ -259,17 +286,23 @@ static void drain(struct run *run)
 
 static int send_all(struct run *run)
 {
-	struct timespec lag = {.tv_nsec = (long)LAG_TIME};
+	struct vl_ports_telemetry telemetry = {
+		.ports = &run->ports, .command = "replay", .own = run};
+	const struct timespec lag = {.tv_nsec = (long)LAG_TIME};
 	int result;
 
 	run->shows = isatty(STDERR_FILENO);
 	run->shown = vl_worker_now();
+	if (run->chosen->telemetry &&
+	    vl_telemetry_open(topics, sizeof(topics) / sizeof(topics[0]), &telemetry))
+		return vl_error_set(&run->error, -EIO, "--telemetry: the socket takes no commands");
 	result = feed_all(run);
 	if (!result)
 		drain(run);
 	if (run->printed)
 		fputs("\r\033[K", stderr);
 	nanosleep(&lag, NULL);
+	vl_telemetry_close();
 	vl_worker_stop(run->ports.worker);
 	return result;
 }

@@ -14,10 +14,12 @@
 #include <stdint.h>
 
 #include "apps/option.h"
+#include "apps/ports/telemetry.h"
 
 struct replay_port_options {
 	struct vl_texts ports; /* one; none: no replay to a port */
 	struct vl_texts rewrites;
+	const char *telemetry;
 	const char *speed; /* NULL: 1 */
 	uint64_t rate;     /* bit/s; 0: not by rate */
 	uint64_t pps;      /* 0: not by packets */
@@ -78,7 +80,8 @@ struct replay_port_options {
 	 .most = UINT64_C(3600000000000), .quantity = VL_QUANTITY_DURATION},                       \
 	{.name = "mtu", .argument = "BYTES",                                                       \
 	 .help = "MTU of the port; longer frames are not sent [4240]",                             \
-	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.mtu), .least = 1280, .most = 9600}
+	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.mtu), .least = 1280, .most = 9600}, \
+	VL_TELEMETRY_OPTION(type_, member_.telemetry)
 /* clang-format on */
 
 /* Returns an exit status. json as the command's --json, NULL for none. */
