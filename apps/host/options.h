@@ -52,7 +52,8 @@ struct vl_host_options {
 	uint64_t seed;
 	const char *pcap; /* NULL: no capture */
 	uint64_t pcap_snaplen;
-	const char *json; /* the command writes it */
+	const char *json;      /* the command writes it */
+	const char *telemetry; /* NULL: no telemetry socket */
 	bool no_hugepages;
 };
 
@@ -109,6 +110,10 @@ uint8_t vl_host_traffic_class(const struct vl_host_options *options, uint8_t dsc
 	{.name = "json", .argument = "FILE",                                                       \
 	 .help = "Write the results, for programs, to FILE ('-': to standard output)",             \
 	 .type = VL_OPTION_TEXT, .offset = offsetof(type_, member_.json)},                         \
+	{.name = "telemetry", .argument = "NAME",                                                  \
+	 .help = "Serve counters by DPDK's telemetry socket, "                                     \
+		 "/run/dpdk/NAME/dpdk_telemetry.v2",                                               \
+	 .type = VL_OPTION_TEXT, .offset = offsetof(type_, member_.telemetry)},                    \
 	{.name = "seed", .argument = "N",                                                          \
 	 .help = "Seed of all random numbers [1]",                                                 \
 	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.seed), .least = 0, .most = UINT64_MAX - 1}, \

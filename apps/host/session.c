@@ -6,6 +6,7 @@
 #include "apps/host/plan.h"
 #include "dataplane/capture/live.h"
 #include "dataplane/runtime/eal.h"
+#include "dataplane/runtime/telemetry.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -58,6 +59,7 @@ static int start_eal(struct vl_host_session *session, const struct vl_host_optio
 		.hugepages = options->no_hugepages ? VL_HUGEPAGES_NEVER : VL_HUGEPAGES_IF_FREE,
 		.ports = options->ports.values,
 		.port_count = options->ports.count,
+		.telemetry = options->telemetry,
 		.argument_count = (int)operands->eal_count,
 		.arguments = operands->eal,
 	};
@@ -144,6 +146,7 @@ int vl_host_session_open(struct vl_host_session *session, const struct vl_comman
 	}
 	session->port_count = vl_host_port_count(session->host);
 	session->worker_count = vl_host_worker_count(session->host);
+	session->has_telemetry = options->telemetry != NULL;
 	if (options->pcap)
 		status = open_capture(session, options);
 	if (status)
@@ -171,14 +174,26 @@ static bool sleep_until(struct vl_host_session *session, uint64_t time, int sign
 	uint64_t now;
 
 	while ((now = vl_host_now(session->host)) < time && signal_count == signals) {
-		uint64_t left = time - now < longest ? time - now : longest;
-		struct timespec step = {0, (long)left};
-
-		nanosleep(&step, NULL);
+		vl_telemetry_serve(time - now < longest ? time - now : longest);
 		if (!drain_capture(session))
 			return false;
 	}
 	return true;
+}
+
+static bool open_telemetry(struct vl_host_session *session)
+{
+	session->telemetry = (struct vl_host_telemetry){
+		.host = session->host,
+		.port_count = session->port_count,
+		.worker_count = session->worker_count,
+		.command = session->command->name,
+		.version = VERBLINE_VERSION,
+	};
+	if (!session->has_telemetry || !vl_host_telemetry_open(&session->telemetry))
+		return true;
+	vl_command_error(session->command, "--telemetry: the socket takes no commands");
+	return false;
 }
 
 static int run_to_end(struct vl_host_session *session, const struct vl_host_loop *loop)
@@ -223,8 +238,9 @@ int vl_host_session_run(struct vl_host_session *session, const struct vl_host_lo
 	catch_signals(before);
 	if (vl_host_start(session->host, &error))
 		vl_command_error(session->command, "%s", error.text);
-	else
+	else if (open_telemetry(session))
 		status = run_to_end(session, loop);
+	vl_telemetry_close();
 	vl_host_stop(session->host);
 	session->interrupted = signal_count > 0;
 	release_signals(before);

@@ -25,6 +25,7 @@
 #include "apps/host/options.h"
 #include "apps/option.h"
 #include "dataplane/runtime/host.h"
+#include "dataplane/runtime/host_telemetry.h"
 
 struct vl_live_capture;
 
@@ -32,6 +33,8 @@ struct vl_host_session {
 	const struct vl_command *command;
 	struct vl_host *host;
 	struct vl_live_capture *capture; /* NULL: none asked for */
+	bool has_telemetry;              /* asked for; served while the workers run */
+	struct vl_host_telemetry telemetry;
 	uint32_t port_count, worker_count;
 	bool interrupted; /* a signal came */
 };

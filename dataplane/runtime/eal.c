@@ -319,7 +319,8 @@ static int run_init(const struct vl_eal_config *config, struct vl_error *error)
 		output = vl_log_silence(stdout);
 		errors = vl_log_silence(stderr);
 	}
-	/* Before EAL sets up its own end, so that it comes after: the telemetry socket is gone then. */
+	/* Before EAL sets up its own end, so that it comes after: the telemetry socket is gone
+	 * then. */
 	atexit(remove_runtime_directory);
 	result = rte_eal_init(eal.argument_count, eal.arguments);
 	result = result < 0 ? -(rte_errno ? rte_errno : EINVAL) : 0;

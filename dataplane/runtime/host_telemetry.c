@@ -348,6 +348,12 @@ static int answer_qp_info(void *context, const char *parameters, struct vl_telem
 	return 0;
 }
 
+/* 0: not limited. */
+static uint64_t limit(uint64_t rate)
+{
+	return rate == UINT64_MAX ? 0 : rate;
+}
+
 static int answer_cc(void *context, const char *parameters, struct vl_telemetry_reply *reply)
 {
 	struct qp_look look;
@@ -356,9 +362,8 @@ static int answer_cc(void *context, const char *parameters, struct vl_telemetry_
 	if (result)
 		return result;
 	vl_telemetry_begin_object(reply);
-	/* 0: not limited. */
-	vl_telemetry_put_number(reply, "rate_bps", look.cc.rate == UINT64_MAX ? 0 : look.cc.rate);
-	vl_telemetry_put_number(reply, "target_rate_bps", look.cc.target_rate);
+	vl_telemetry_put_number(reply, "rate_bps", limit(look.cc.rate));
+	vl_telemetry_put_number(reply, "target_rate_bps", limit(look.cc.target_rate));
 	vl_telemetry_put_number(reply, "alpha_ppm", (uint64_t)(look.cc.alpha * 1e6));
 	vl_telemetry_put_number(reply, "rate_cuts", look.cc.rate_cuts);
 	vl_telemetry_put_number(reply, "cnp_rx", look.counters.cnp_rx);
