@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "apps/fault/command.h"
+#include "apps/endpoint/endpoint.h"
 #include "apps/inspect/inspect.h"
 #include "apps/lab.h"
 #include "apps/manual/manual.h"
@@ -20,6 +21,11 @@ static const struct vl_command *const commands[] = {
 	&vl_inspect_command,
 	&vl_replay_command,
 	&vl_pfc_command,
+	&vl_endpoint_command,
+	&vl_rping_command,
+	&vl_ucmatose_command,
+	&vl_udaddy_command,
+	&vl_exercise_command,
 	&vl_faults_command,
 };
 

@@ -3,13 +3,13 @@
 
 #include "apps/endpoint/session.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "apps/endpoint/status.h"
+#include "apps/host/addresses.h"
 
 #define DEFAULT_SESSIONS 16384u
 #define DEFAULT_RECORDS  1024u
@@ -48,17 +48,6 @@ struct vl_session_set {
 	uint32_t record_next, record_count;
 	struct vl_session_record *records;
 };
-
-const char *vl_gid_text(const union ibv_gid *gid, char text[VL_GID_TEXT_LENGTH])
-{
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-	if (!memcmp(gid->raw, mapped, sizeof(mapped)))
-		inet_ntop(AF_INET, gid->raw + 12, text, VL_GID_TEXT_LENGTH);
-	else
-		inet_ntop(AF_INET6, gid->raw, text, VL_GID_TEXT_LENGTH);
-	return text;
-}
 
 /* ---- The set -------------------------------------------------------------------------------- */
 
@@ -326,11 +315,11 @@ static void set_end(struct vl_session *session, const char *why, uint64_t now)
 static void tell_end(const struct vl_session *session)
 {
 	const struct vl_counters *counters = vl_qp_counters(session->qp);
-	char remote[VL_GID_TEXT_LENGTH];
+	char remote[VL_ADDRESS_TEXT];
 
 	vl_notice(session->set->config.notices,
 		  "%s: %s port %u, QP 0x%06x: %s after %.3f s, %llu messages out, %llu in",
-		  session->service->name, vl_gid_text(&session->remote, remote),
+		  session->service->name, vl_address_text(&session->remote, remote),
 		  session->remote_port, vl_qp_number(session->qp), session->end,
 		  (double)(session->ended - session->opened) / 1e9,
 		  (unsigned long long)counters->message_tx,
@@ -339,7 +328,7 @@ static void tell_end(const struct vl_session *session)
 
 static void establish(struct vl_session *session, uint64_t now)
 {
-	char remote[VL_GID_TEXT_LENGTH];
+	char remote[VL_ADDRESS_TEXT];
 
 	if (session->is_established || session->is_ending)
 		return;
@@ -348,7 +337,7 @@ static void establish(struct vl_session *session, uint64_t now)
 	session->set->counters.established++;
 	vl_notice(session->set->config.notices, "%s: %s %s port %u, QP 0x%06x",
 		  session->service->name, session->is_active ? "connected to" : "connection from",
-		  vl_gid_text(&session->remote, remote), session->remote_port,
+		  vl_address_text(&session->remote, remote), session->remote_port,
 		  vl_qp_number(session->qp));
 	if (session->service->established)
 		session->service->established(session, now);

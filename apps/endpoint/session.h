@@ -148,8 +148,4 @@ struct vl_session *vl_session_connect(struct vl_session_set *set,
 /* Ends a session, for a reason that its record and the notices give. */
 void vl_session_disconnect(struct vl_session *session, const char *why, uint64_t now);
 
-/* "10.0.0.1" or "fd00::1". */
-#define VL_GID_TEXT_LENGTH 46
-const char *vl_gid_text(const union ibv_gid *gid, char text[VL_GID_TEXT_LENGTH]);
-
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apps/endpoint/session.h"
+#include "apps/host/addresses.h"
 
 #define GRH_LENGTH       40u
 #define IPV4_OFFSET      20u /* of the header in the GRH's place, A17.4.5 */
@@ -143,7 +143,7 @@ static void take_request(void *context, const struct vl_cm_event *event, uint64_
 		.qpn = vl_qp_number(udaddy->qp),
 		.qkey = VL_RDMA_UDP_QKEY,
 	};
-	char text[VL_GID_TEXT_LENGTH];
+	char text[VL_ADDRESS_TEXT];
 	struct vl_cm_info info;
 
 	if (event->type != VL_CM_EVENT_CONNECT_REQUEST)
@@ -151,7 +151,7 @@ static void take_request(void *context, const struct vl_cm_event *event, uint64_
 	vl_cm_query(event->connection, &info);
 	udaddy->counters.requests++;
 	vl_notice(udaddy->config.notices, "udaddy: resolved for %s port %u",
-		  vl_gid_text(&info.remote_gid, text), info.remote_port);
+		  vl_address_text(&info.remote_gid, text), info.remote_port);
 	vl_cm_accept(event->connection, &accept, now);
 }
 
