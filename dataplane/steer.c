@@ -36,7 +36,7 @@ static uint32_t worker_of_sender(const uint8_t *frame, const struct vl_frame_lay
 	const uint8_t *network = frame + layout->network_offset;
 	const uint8_t *source = ((const struct vl_ipv6_header *)network)->source;
 	uint32_t words = 4;
-	uint64_t hash = id;
+	uint64_t hash = (id + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
 
 	if (layout->ethertype == VL_ETHERTYPE_IPV4) {
 		source = ((const struct vl_ipv4_header *)network)->source;
@@ -44,6 +44,7 @@ static uint32_t worker_of_sender(const uint8_t *frame, const struct vl_frame_lay
 	}
 	for (uint32_t i = 0; i < words; i++)
 		hash = (hash ^ vl_load_be32(source + 4 * i)) * UINT64_C(0x9e3779b97f4a7c15);
+	hash = (hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
 	hash ^= hash >> 32;
 	/* As a division, without one. */
 	return (uint32_t)((hash & UINT32_MAX) * worker_count >> 32);
