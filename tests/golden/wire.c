@@ -133,7 +133,7 @@ static void test_opcode_counts(void)
 		expected[opcode & 0xff] = count;
 	}
 	check_counts(current, expected);
-	CU_ASSERT_EQUAL(captures, 63);
+	CU_ASSERT_EQUAL(captures, 65);
 	fclose(file);
 }
 
