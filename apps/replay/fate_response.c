@@ -255,6 +255,42 @@ static bool goes_on(const struct walk *walk, uint32_t request, int64_t end)
 	       walk->requests->items[request + 1]->position >= end;
 }
 
+/* Whether the responder, too, missed a position when a request behind it had come: before it
+ * acknowledges that, it sends a sequence NAK. */
+static bool is_missed(const struct walk *walk, uint32_t request, int64_t position)
+{
+	const struct packet_list *responses = walk->responses;
+	uint64_t number = walk->requests->items[request]->number;
+	uint32_t low = 0, high = responses->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (responses->items[middle]->number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < responses->count; low++) {
+		const struct recorded_packet *response = responses->items[low];
+
+		if (response->position >= position)
+			return response->position == position && is_nak(&response->packet) &&
+			       response->packet.syndrome == NAK_SEQUENCE;
+	}
+	return false;
+}
+
+/* Whether the requester stopped within a message, and waited for an answer before it turned back:
+ * so it had sent the message to its end. */
+static bool has_waited(const struct walk *walk, uint32_t request)
+{
+	const struct recorded_packet *before = request ? walk->requests->items[request - 1] : NULL;
+
+	return before && !(before->packet.info->flags & VL_OPCODE_LAST) &&
+	       walk->requests->items[request]->time - before->time > walk->slowest_answer;
+}
+
 struct place {
 	int64_t position;
 	uint32_t index;
@@ -331,6 +367,8 @@ static void walk_requests(struct walk *walk, const struct conversation *conversa
 			if (walk->result->causes[i] == REWIND_TIMEOUT &&
 			    ++in_a_row > walk->result->most_retries)
 				walk->result->most_retries = in_a_row;
+			if (walk->result->causes[i] == REWIND_TIMEOUT && has_waited(walk, i))
+				walk->result->is_behind_loss = true;
 		} else if (request->position < highest) {
 			go_on(walk, i);
 			/* It left out what nobody had acknowledged: so the capture did. */
@@ -338,7 +376,8 @@ static void walk_requests(struct walk *walk, const struct conversation *conversa
 			    goes_on(walk, i, end))
 				walk->result->is_behind_loss = true;
 		}
-		if (request->position > highest && goes_on(walk, i, end))
+		if (request->position > highest &&
+		    (goes_on(walk, i, end) || is_missed(walk, i, highest)))
 			walk->result->is_behind_loss = true;
 		note_sending(walk, request, end);
 		next = end;
