@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 
 from loss import FROM_LINUX, TO_LINUX
+from verbline import UCMATOSE_SIZE
 
 LINUX_CLIENT = "linux-client"
 LINUX_SERVER = "linux-server"
@@ -44,7 +45,7 @@ class Case:
 
 
 RPING = "-C 6 -S 5000 -V -v"
-UCMATOSE = "-C 6 -S 5000 -c 2"
+UCMATOSE = f"-C 6 -S {UCMATOSE_SIZE} -c 2"
 UDADDY = "-C 6 -S 900 -c 2"
 
 PROGRAMS = {

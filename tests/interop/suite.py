@@ -121,7 +121,7 @@ class Suite:
         with self.lock:
             if self.endpoint and self.endpoint.status is None:
                 return
-            self.endpoint = verbline.Process(self.program, "endpoint", self.mtu,
+            self.endpoint = verbline.Process(self.program, verbline.SERVER, self.mtu,
                                              self.path(f"endpoint-{self.mtu}.log"), verbline.LANES)
             need(self.endpoint.wait(START_SECONDS, "(?i)listening"),
                  "verbline endpoint did not start:\n" + self.endpoint.output())

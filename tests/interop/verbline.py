@@ -11,10 +11,13 @@ import time
 import segment
 from machine import die_with_parent
 
+UCMATOSE_SIZE = 5000
 # As many conversations may go on at a time with the one endpoint, each with addresses of its own.
 LANES = 4
 ADDRESSES = {"ipv4": [f"10.77.0.{50 + lane}" for lane in range(LANES)],
              "ipv6": [f"fd77::{50 + lane}" for lane in range(LANES)]}
+# ucmatose's server sends as much as its client sends, and has to be told how much that is.
+SERVER = f"endpoint --ucmatose-size {UCMATOSE_SIZE}"
 PREFIXES = {"ipv4": 24, "ipv6": 64}
 
 
