@@ -9,8 +9,11 @@
 #include <string.h>
 
 #include "dataplane/allocator.h"
+#include "dataplane/stream/stream.h"
 #include "dataplane/frame_layout.h"
 #include "transport/wire/headers.h"
+#include "transport/wire/icrc.h"
+#include "transport/wire/parse.h"
 
 #define DEFAULT_RATE UINT64_C(100000000000)
 /* Frames that a filter may give, or take away, in one call. */
@@ -130,12 +133,21 @@ void vl_endpoint_set_tap(struct vl_endpoint *endpoint, const struct vl_frame_tap
 	endpoint->tap = tap ? *tap : (struct vl_frame_tap){0};
 }
 
+void vl_endpoint_set_streams(struct vl_endpoint *endpoint, struct vl_stream_group *streams)
+{
+	endpoint->streams = streams;
+	endpoint->sends_streams = streams != NULL;
+}
+
 /* ---- In --------------------------------------------------------------------------------- */
 
 static void update_pauses(struct vl_endpoint *endpoint, uint64_t now)
 {
-	if (vl_pfc_receiver_update(&endpoint->pause, now))
-		vl_set_paused_priorities(endpoint->device, endpoint->pause.paused);
+	if (!vl_pfc_receiver_update(&endpoint->pause, now))
+		return;
+	vl_set_paused_priorities(endpoint->device, endpoint->pause.paused);
+	if (endpoint->streams)
+		vl_stream_group_set_paused(endpoint->streams, endpoint->pause.paused);
 }
 
 static void receive_mac_control(struct vl_endpoint *endpoint, const struct vl_frame *frame,
@@ -171,6 +183,18 @@ static void learn_sender(struct vl_endpoint *endpoint, const struct vl_frame *fr
 	vl_ip_learn(endpoint->ip, &source, frame->data + 6, now);
 }
 
+/* What is wrong with a packet is the device's to find and to count. */
+static bool answers_stream(struct vl_endpoint *endpoint, const struct vl_frame *frame, uint64_t now)
+{
+	struct vl_packet packet;
+
+	return vl_parse(&packet, VL_LINK_ETHERNET, frame->data, frame->length, frame->length) ==
+		       VL_PARSE_ok &&
+	       vl_stream_group_has(endpoint->streams, packet.destination_qpn) &&
+	       vl_icrc_is_right(&packet) &&
+	       vl_stream_group_receive(endpoint->streams, &packet, now);
+}
+
 static void dispatch(struct vl_endpoint *endpoint, const struct vl_frame *frame, uint64_t now)
 {
 	struct vl_frame_layout layout;
@@ -191,6 +215,8 @@ static void dispatch(struct vl_endpoint *endpoint, const struct vl_frame *frame,
 		}
 		learn_sender(endpoint, frame, &layout, now);
 	}
+	if (endpoint->streams && answers_stream(endpoint, frame, now))
+		return;
 	vl_receive_frame(endpoint->device, VL_LINK_ETHERNET, frame->data, frame->length, now);
 }
 
@@ -264,6 +290,12 @@ static bool transmit_packet(struct vl_endpoint *endpoint, uint64_t now, struct v
 	}
 }
 
+static bool transmit_stream(struct vl_endpoint *endpoint, uint64_t now, struct vl_frame *frame)
+{
+	frame->source_qpn = 0;
+	return vl_stream_group_transmit(endpoint->streams, now, frame);
+}
+
 /* The next frame that the endpoint itself has to send. */
 static bool make_frame(struct vl_endpoint *endpoint, uint64_t now, struct vl_frame *frame)
 {
@@ -272,7 +304,9 @@ static bool make_frame(struct vl_endpoint *endpoint, uint64_t now, struct vl_fra
 	if (endpoint->ip && vl_ip_next_deadline(endpoint->ip) <= now &&
 	    vl_ip_transmit(endpoint->ip, frame, now))
 		return true;
-	return transmit_packet(endpoint, now, frame);
+	if (transmit_packet(endpoint, now, frame))
+		return true;
+	return endpoint->sends_streams && transmit_stream(endpoint, now, frame);
 }
 
 /* With a filter: its own frames go out before ours, as they have waited. */
@@ -330,6 +364,12 @@ uint64_t vl_endpoint_next_deadline(const struct vl_endpoint *endpoint)
 	}
 	if (endpoint->filter.next_deadline) {
 		uint64_t next = endpoint->filter.next_deadline(endpoint->filter.context);
+
+		if (next < deadline)
+			deadline = next;
+	}
+	if (endpoint->sends_streams) {
+		uint64_t next = vl_stream_group_next_deadline(endpoint->streams);
 
 		if (next < deadline)
 			deadline = next;

@@ -23,6 +23,7 @@
 #include "transport/verbline.h"
 
 struct vl_endpoint;
+struct vl_stream_group;
 
 /* What runs on an endpoint: posts work, polls completions. One application an endpoint; it serves
  * all flows there. */
@@ -71,7 +72,9 @@ struct vl_endpoint {
 	struct vl_application application;
 	struct vl_frame_filter filter;
 	struct vl_frame_tap tap;
-	uint64_t now; /* ns, of the last call */
+	struct vl_stream_group *streams; /* the owner's; NULL: none */
+	bool sends_streams;              /* false: who moves the endpoint's frames does */
+	uint64_t now;                    /* ns, of the last call */
 	struct vl_pfc_receiver pause;
 	struct vl_pfc_sender pfc;
 	struct vl_endpoint_counters counters;
@@ -89,6 +92,11 @@ void vl_endpoint_set_application(struct vl_endpoint *endpoint,
  * none. */
 void vl_endpoint_set_filter(struct vl_endpoint *endpoint, const struct vl_frame_filter *filter);
 void vl_endpoint_set_tap(struct vl_endpoint *endpoint, const struct vl_frame_tap *tap);
+
+/* Open-loop streams (dataplane/stream/stream.h) beside the queue pairs: they obey the endpoint's
+ * pauses and get what answers them; what the endpoint has to send itself goes first. The group
+ * stays the caller's. NULL: none. */
+void vl_endpoint_set_streams(struct vl_endpoint *endpoint, struct vl_stream_group *streams);
 
 /* Takes one frame, which the filter may alter; it stays the caller's. Obeys PFC, hands RoCE packets
  * whose ICRC is right to the device, and what else there is to vl_ip. */

@@ -3,6 +3,8 @@
 
 #include "dataplane/runtime/endpoint_stage.h"
 
+#include "dataplane/runtime/stream_stage.h"
+
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
 #include <rte_ring.h>
@@ -84,10 +86,15 @@ static void make_burst(struct vl_endpoint_stage *stage, uint64_t now)
 
 uint32_t vl_endpoint_stage_send(struct vl_endpoint_stage *stage, bool received, uint64_t now)
 {
+	uint32_t sent;
+
 	vl_endpoint_poll(stage->endpoint, now);
 	if (received || stage->pending_count || vl_endpoint_next_deadline(stage->endpoint) <= now)
 		make_burst(stage, now);
-	return flush(stage);
+	sent = flush(stage);
+	if (stage->streams)
+		sent += vl_stream_stage_send(stage->streams, now);
+	return sent;
 }
 
 static uint32_t run_stage(void *context, uint64_t now)

@@ -30,6 +30,7 @@ struct vl_endpoint_stage_counters {
 };
 
 struct rte_ring;
+struct vl_stream_stage;
 
 struct vl_endpoint_stage {
 	struct vl_endpoint *endpoint;
@@ -38,7 +39,8 @@ struct vl_endpoint_stage {
 	/* Set before the worker starts if the worker has no queue of its own: frames go here, to
 	 * who has. One producer. */
 	struct rte_ring *transmit_ring;
-	struct vl_mbuf_frame_pool pool; /* of what is sent; counts when it is empty */
+	struct vl_stream_stage *streams; /* NULL: none; vl_stream_stage_open sets it */
+	struct vl_mbuf_frame_pool pool;  /* of what is sent; counts when it is empty */
 	struct vl_endpoint_stage_counters counters;
 	uint16_t pending_count; /* made, and not yet taken by the port */
 	struct rte_mbuf *pending[VL_PORT_BURST];

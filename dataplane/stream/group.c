@@ -93,6 +93,16 @@ const char *vl_stream_name(const struct vl_stream *stream)
 	return stream->name;
 }
 
+void vl_stream_set_context(struct vl_stream *stream, void *context)
+{
+	stream->context = context;
+}
+
+void *vl_stream_context(const struct vl_stream *stream)
+{
+	return stream->context;
+}
+
 const struct vl_stream_counters *vl_stream_counters(const struct vl_stream *stream)
 {
 	return &stream->counters;
@@ -232,17 +242,34 @@ static void take(struct vl_stream *stream, uint32_t flow, const struct vl_packet
 	}
 }
 
-bool vl_stream_group_receive(struct vl_stream_group *group, const struct vl_packet *packet,
-			     uint64_t now)
+/* The stream that has a QPN, and the flow's place in it. */
+static struct vl_stream *find(const struct vl_stream_group *group, uint32_t qpn, uint32_t *flow)
 {
 	for (uint32_t i = 0; i < group->count; i++) {
 		struct vl_stream *stream = group->streams[i];
-		uint32_t flow = packet->destination_qpn - stream->local_qpn;
 
-		if (stream->kind != VL_STREAM_ROCE || flow >= stream->flow_count)
-			continue;
-		take(stream, flow, packet, now);
-		return true;
+		*flow = qpn - stream->local_qpn;
+		if (stream->kind == VL_STREAM_ROCE && *flow < stream->flow_count)
+			return stream;
 	}
-	return false;
+	return NULL;
+}
+
+bool vl_stream_group_has(const struct vl_stream_group *group, uint32_t local_qpn)
+{
+	uint32_t flow;
+
+	return find(group, local_qpn, &flow) != NULL;
+}
+
+bool vl_stream_group_receive(struct vl_stream_group *group, const struct vl_packet *packet,
+			     uint64_t now)
+{
+	uint32_t flow;
+	struct vl_stream *stream = find(group, packet->destination_qpn, &flow);
+
+	if (!stream)
+		return false;
+	take(stream, flow, packet, now);
+	return true;
 }

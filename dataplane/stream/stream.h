@@ -178,6 +178,9 @@ const struct vl_stream_counters *vl_stream_counters(const struct vl_stream *stre
 uint32_t vl_stream_flow_count(const struct vl_stream *stream);
 struct vl_stream_flow_report vl_stream_flow_report(struct vl_stream *stream, uint32_t flow,
 						   uint64_t now);
+/* Whatever the caller keeps with the stream; NULL at first. */
+void vl_stream_set_context(struct vl_stream *stream, void *context);
+void *vl_stream_context(const struct vl_stream *stream);
 /* Its limit or its duration is over. */
 bool vl_stream_is_done(const struct vl_stream *stream, uint64_t now);
 /* Data path: the rate of all flows from now on (ramps), in the unit that the stream was made with;
@@ -227,6 +230,8 @@ const uint8_t *vl_stream_payload(const struct vl_stream *stream, uint32_t *lengt
 /* One frame of any stream with its payload, into a frame of whatever content; false: none is due,
  * or the frame has no room for it (which counts as sent). */
 bool vl_stream_group_transmit(struct vl_stream_group *group, uint64_t now, struct vl_frame *frame);
+/* Whether one of the flows has this QPN. */
+bool vl_stream_group_has(const struct vl_stream_group *group, uint32_t local_qpn);
 /* True: the packet was for one of the flows, and has been counted (and has slowed the flow down).
  * Its ICRC is the caller's to check. */
 bool vl_stream_group_receive(struct vl_stream_group *group, const struct vl_packet *packet,

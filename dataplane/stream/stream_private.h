@@ -130,6 +130,7 @@ struct vl_stream {
 	uint8_t *pattern;      /* payload_room bytes */
 	uint8_t *scratch;      /* a buffer of its own: payload at VL_STREAM_HEADROOM */
 	uint32_t scratch_tail;
+	void *context;
 	char name[32];
 };
 

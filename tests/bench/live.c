@@ -14,8 +14,8 @@
 
 #include "dataplane/histogram.h"
 #include "dataplane/runtime/eal.h"
-#include "dataplane/runtime/hugepages.h"
 #include "tests/bench/live_limit.h"
+#include "tests/bench/machine.h"
 #include "tests/vdev/live_pair.h"
 #include "transport/wire/icrc.h"
 
@@ -23,16 +23,12 @@
 
 #include <jansson.h>
 
-#include <errno.h>
 #include <getopt.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define EAL_MEMORY_MB 256
@@ -464,23 +460,15 @@ static bool parse_options(int argc, char **argv, struct options *options)
 	return optind == argc && options->seconds >= 0.1 && options->seconds <= 600;
 }
 
-/* On a machine that does other work too, workers that are taken off their CPUs in turn wait for
- * each other most of the time, and the result says nothing about the program. Root can help it. */
-static bool take_priority(int priority)
+static int run_benchmark(const void *context)
 {
-	const struct sched_param parameters = {.sched_priority = priority};
-
-	return !sched_setscheduler(0, SCHED_RR, &parameters);
-}
-
-static int run_benchmark(const struct options *options)
-{
+	const struct options *options = context;
 	const struct vl_eal_config eal = {
 		.worker_count = 2,
 		.memory_mb = EAL_MEMORY_MB,
 		.hugepages = options->no_huge ? VL_HUGEPAGES_NEVER : VL_HUGEPAGES_IF_FREE,
 	};
-	struct results results = {.has_priority = take_priority(1)};
+	struct results results = {.has_priority = machine_take_priority(1)};
 	struct vl_error error = {.text = "failed"};
 	int result = vl_eal_start(&eal, &error);
 
@@ -488,7 +476,7 @@ static int run_benchmark(const struct options *options)
 	alarm((unsigned int)(options->seconds * 5) + 30);
 	if (!result) {
 		/* The control thread goes before the workers that it looks at. */
-		take_priority(2);
+		machine_take_priority(2);
 		if (*vl_eal_notice())
 			printf("%s\n", vl_eal_notice());
 		result = run(options->seconds, &results, &error);
@@ -508,42 +496,9 @@ static int run_benchmark(const struct options *options)
 	return 0;
 }
 
-static volatile pid_t child;
-
-static void pass_on(int signal_number)
-{
-	if (child > 0)
-		kill(child, signal_number);
-}
-
-/* Root can have hugepages for the time of the run. It is a child's, so that they are given back
- * however the run ends. */
-static int run_with_hugepages(const struct options *options, long before)
-{
-	int status = 0;
-
-	signal(SIGINT, pass_on);
-	signal(SIGTERM, pass_on);
-	fflush(stdout);
-	child = fork();
-	if (!child) {
-		signal(SIGINT, SIG_DFL);
-		signal(SIGTERM, SIG_DFL);
-		exit(run_benchmark(options));
-	}
-	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	vl_hugepages_set(before);
-	if (child > 0 && WIFEXITED(status))
-		return WEXITSTATUS(status);
-	fprintf(stderr, "bench-live: the run was ended by a signal\n");
-	return 1;
-}
-
 int main(int argc, char **argv)
 {
 	struct options options = {.seconds = 3};
-	long before = vl_hugepages_get();
 
 	if (!parse_options(argc, argv, &options)) {
 		fprintf(stderr,
@@ -551,8 +506,7 @@ int main(int argc, char **argv)
 			"[--require GBPS]\n");
 		return 2;
 	}
-	if (options.no_huge || vl_hugepages_are_free(EAL_MEMORY_MB) || before < 0 ||
-	    vl_hugepages_set(before + EAL_MEMORY_MB / 2))
+	if (options.no_huge)
 		return run_benchmark(&options);
-	return run_with_hugepages(&options, before);
+	return machine_run_with_hugepages("bench-live", EAL_MEMORY_MB, run_benchmark, &options);
 }
