@@ -4,6 +4,7 @@
 #include "dataplane/runtime/host.h"
 
 #include "dataplane/runtime/host_private.h"
+#include "dataplane/runtime/stream_stage.h"
 
 #include <rte_errno.h>
 #include <rte_mbuf.h>
@@ -371,6 +372,7 @@ static void release_worker(struct vl_host *host, struct host_worker *worker)
 {
 	vl_worker_destroy(worker->worker);
 	for (uint32_t i = 0; i < host->config.port_count; i++) {
+		worker->stages[i].streams = NULL;
 		if (worker->stages[i].endpoint)
 			vl_endpoint_stage_release(&worker->stages[i]);
 		vl_endpoint_destroy(worker->stages[i].endpoint);
@@ -391,10 +393,31 @@ void vl_host_destroy(struct vl_host *host)
 		release_worker(host, &host->workers[i]);
 	for (uint32_t i = 0; i < host->config.port_count; i++)
 		vl_port_close(host->ports[i].port);
-	for (uint32_t i = 0; i < host->config.worker_count; i++)
+	for (uint32_t i = 0; i < host->config.worker_count; i++) {
+		for (uint32_t j = 0; j < host->config.port_count; j++)
+			vl_stream_stage_close(host->workers[i].streams[j]);
 		rte_mempool_free(host->workers[i].mempool);
+	}
 	free(host->workers);
 	free(host);
+}
+
+int vl_host_set_streams(struct vl_host *host, uint32_t port, uint32_t worker,
+			struct vl_stream_group *group, uint32_t frame_count, struct vl_error *error)
+{
+	struct vl_stream_stage **place;
+
+	if (port >= host->config.port_count || worker >= host->config.worker_count)
+		return vl_error_set(error, -EINVAL, "streams: there is no port %u of worker %u",
+				    port, worker);
+	place = &host->workers[worker].streams[port];
+	if (*place || host->is_running)
+		return vl_error_set(error, -EBUSY, "streams: %s",
+				    *place ? "the endpoint has some already"
+					   : "the host is running");
+	*place = vl_stream_stage_open(&host->workers[worker].stages[port], group, frame_count,
+				      error);
+	return *place ? 0 : -ENOMEM;
 }
 
 /* ---- Running ---------------------------------------------------------------------------- */

@@ -73,6 +73,13 @@ uint32_t vl_host_megabytes(const struct vl_host_config *config);
 
 /* An application, a filter and a tap are set on the endpoints before vl_host_start. */
 struct vl_endpoint *vl_host_endpoint(const struct vl_host *host, uint32_t port, uint32_t worker);
+/* Open-loop streams on an endpoint (dataplane/runtime/stream_stage.h): those that the group has
+ * now. Their local QPNs are the worker's. Before vl_host_start, once an endpoint; the group stays
+ * the caller's, and outlives the host. frame_count: buffers of each stream, 0: the default; to
+ * vl_host_megabytes add vl_stream_stage_megabytes. 0 or a negative errno value. */
+int vl_host_set_streams(struct vl_host *host, uint32_t port, uint32_t worker,
+			struct vl_stream_group *group, uint32_t frame_count,
+			struct vl_error *error);
 struct vl_port *vl_host_port(const struct vl_host *host, uint32_t port);
 /* The path MTU as configured, or the largest that fits the MTU with 96 bytes of headers, as Linux
  * counts it. */

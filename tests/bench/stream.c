@@ -294,7 +294,7 @@ static double measure_testpmd(double seconds, bool hugepages)
 				   prefix,
 				   "--vdev",
 				   "net_null0,no-rx=1",
-				   hugepages ? "--single-file-segments" : "--no-huge",
+				   hugepages ? "--in-memory" : "--no-huge",
 				   "--",
 				   "--forward-mode=txonly",
 				   "--txpkts=64",
