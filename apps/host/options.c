@@ -152,6 +152,7 @@ static int take_ports(const struct vl_host_options *options, struct vl_host_conf
 			return fail(error, size, "--port: %s", reason.text);
 		port->name = options->ports.values[i];
 		port->mtu = (uint32_t)options->mtu;
+		port->pfc_response_delay = options->pfc_response_delay;
 		port->path_mtu = (enum ibv_mtu)options->path_mtu;
 		port->ip.vlan_present = options->vlan != VL_HOST_UNSET;
 		port->ip.vlan_id = port->ip.vlan_present ? (uint16_t)options->vlan : 0;

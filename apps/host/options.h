@@ -48,6 +48,7 @@ struct vl_host_options {
 	uint64_t dscp;         /* of the command's QPs; VL_HOST_UNSET: the command's default */
 	uint64_t mtu;          /* 0: 4200 or what the port has */
 	unsigned int path_mtu; /* enum vl_host_path_mtu_choice */
+	uint64_t pfc_response_delay; /* ns */
 	uint64_t workers;
 	uint64_t seed;
 	const char *pcap; /* NULL: no capture */
@@ -97,6 +98,10 @@ uint8_t vl_host_traffic_class(const struct vl_host_options *options, uint8_t dsc
 	{.letter = 'm', .name = "path-mtu", .argument = "BYTES",                                   \
 	 .help = "Path MTU: auto, 256, 512, 1024, 2048 or 4096 [auto: the largest that fits]",     \
 	 .type = VL_OPTION_CHOICE, .offset = offsetof(type_, member_.path_mtu), .choices = vl_host_path_mtu_choices}, \
+	{.name = "pfc-response-delay", .argument = "TIME",                                         \
+	 .help = "Heed received pauses so long after they came [0ns]",                             \
+	 .type = VL_OPTION_QUANTITY, .offset = offsetof(type_, member_.pfc_response_delay),        \
+	 .most = UINT64_C(1000000000), .quantity = VL_QUANTITY_DURATION},                          \
 	{.name = "workers", .argument = "N",                                                       \
 	 .help = "Polling workers, a CPU each; each has a share of the connections [1]",           \
 	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.workers), .least = 1, .most = 64}, \

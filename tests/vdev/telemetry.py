@@ -127,6 +127,18 @@ def test_replay(verbline, endpoint, pcaps):
         check(metrics["replay_frames"] > 0, metrics)
 
 
+def test_endpoint(verbline, endpoint):
+    with Running(verbline, "endpoint", "--port", "null", "--ip", "10.0.0.1/24", "--ip",
+                 "fd00::1/64", "--pfc-response-delay", "1us") as sock:
+        about = sock.cmd("/verbline/info")
+        check(about["command"] == "endpoint" and about["workers"] == 1, about)
+        # The connection manager's own.
+        check(1 in sock.cmd("/verbline/qp/list", 0), "QP1")
+        metrics, _ = export(endpoint, sock)
+        check(metrics["qps"] >= 1 and metrics["ip_arp_tx"] >= 0, metrics)
+        check("data_frames_tx" in metrics and "port_tx_frames" in metrics, metrics)
+
+
 def test_names(verbline):
     for name in ("", "a/b", "..", "x" * 40):
         ended = subprocess.run([verbline, "pfc", "--port", "vdev:net_null0", "--telemetry", name],
@@ -177,6 +189,7 @@ def main():
         return 77
     test_pfc(verbline, endpoint)
     test_replay(verbline, endpoint, pcaps)
+    test_endpoint(verbline, endpoint)
     test_names(verbline)
     print(f"telemetry: {checks - failures} passed, {failures} failed")
     return 1 if failures else 0
