@@ -9,6 +9,7 @@
 
 #include "apps/fault/command.h"
 #include "apps/endpoint/endpoint.h"
+#include "apps/gen/gen.h"
 #include "apps/inspect/inspect.h"
 #include "apps/lab.h"
 #include "apps/manual/manual.h"
@@ -18,6 +19,7 @@
 
 static const struct vl_command *const commands[] = {
 	&vl_lab_command,
+	&vl_gen_command,
 	&vl_inspect_command,
 	&vl_replay_command,
 	&vl_pfc_command,

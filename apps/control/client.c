@@ -38,6 +38,7 @@ enum step {
 struct vl_control_client {
 	struct vl_device *device;
 	struct vl_control_client_config config;
+	struct vl_generate_group **groups;
 	struct vl_cm_connection *connection; /* NULL: over */
 	struct vl_control_channel *channel;
 	enum step step;
@@ -100,7 +101,7 @@ static void ask_hello(struct vl_control_client *client, uint64_t now)
 	*hello = (struct vl_control_hello){.protocol = VL_CONTROL_PROTOCOL};
 	snprintf(hello->version, sizeof(hello->version), "%s", VERBLINE_VERSION);
 	for (uint32_t i = 0; i < client->config.group_count; i++) {
-		group = vl_generate_group_configuration(client->config.groups[i]);
+		group = vl_generate_group_configuration(client->groups[i]);
 		hello->qps += group->qps;
 		if (vl_mix_largest(&group->mix) > hello->largest_message)
 			hello->largest_message = vl_mix_largest(&group->mix);
@@ -132,7 +133,7 @@ static void ask_open(struct vl_control_client *client, uint64_t now)
 		client->deadline = now + KEEP_ALIVE;
 		return;
 	}
-	group = client->config.groups[client->group];
+	group = client->groups[client->group];
 	config = vl_generate_group_configuration(group);
 	client->count = config->qps - client->first;
 	if (client->count > VL_CONTROL_MAX_QPS)
@@ -162,7 +163,7 @@ static void ask_open(struct vl_control_client *client, uint64_t now)
 static void connect_qps(struct vl_control_client *client, uint64_t now)
 {
 	const struct vl_control_opened *opened = &client->message.opened;
-	struct vl_generate_group *group = client->config.groups[client->group];
+	struct vl_generate_group *group = client->groups[client->group];
 	struct vl_queue_pair_address peer = {.gid = client->config.server,
 					     .qkey = opened->qkey,
 					     .address = opened->address,
@@ -374,6 +375,13 @@ struct vl_control_client *vl_control_client_open(struct vl_device *device, struc
 		*error = status;
 		return NULL;
 	}
+	client->groups = calloc(config->group_count, sizeof(*client->groups));
+	if (!client->groups) {
+		free(client);
+		*error = status;
+		return NULL;
+	}
+	memcpy(client->groups, config->groups, config->group_count * sizeof(*client->groups));
 	client->device = device;
 	client->config = *config;
 	if (!client->config.port)
@@ -404,6 +412,7 @@ void vl_control_client_close(struct vl_control_client *client, uint64_t now)
 	if (client->connection)
 		vl_cm_destroy(client->connection, now);
 	vl_control_channel_close(client->channel);
+	free(client->groups);
 	free(client);
 }
 

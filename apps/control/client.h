@@ -34,7 +34,7 @@ struct vl_control_client_config {
 	enum ibv_mtu path_mtu;
 	uint8_t traffic_class, service_level; /* of the control connection */
 	uint32_t group_count;
-	struct vl_generate_group *const *groups; /* must outlive the client */
+	struct vl_generate_group *const *groups; /* copied; the groups outlive the client */
 	uint64_t patience;                       /* ns that an answer may take; 0: 5 s */
 };
 

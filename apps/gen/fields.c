@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* What a file for `verbline gen` may say: every key, its unit, bounds, default and meaning. */
+
+#include "apps/gen/config.h"
+#include "apps/scenario/field.h"
+
+static const char *const transports[] = {"RC", "UC", "UD", NULL};
+static const char *const scopes[] = {"qp", "group", NULL};
+static const char *const counts[] = {"payload", "frames", "line", NULL};
+static const char *const ecns[] = {"ect0", "ect1", "not-ect", NULL};
+static const char *const peers[] = {"control", "cm", "given", NULL};
+
+static const struct vl_field group_fields[] = {
+	NAME_FIELD("name", struct gen_group, name, "what reports call it [its number]", false),
+	QUANTITY_FIELD("port", struct gen_group, port, COUNT, 0, 15,
+		       "which --port it leaves by, from 0 [0]"),
+	QUANTITY_FIELD("qps", struct gen_group, qps, COUNT, 1, GEN_MAX_QPS, "queue pairs [1]"),
+	CHOICE_FIELD("transport", struct gen_group, transport, transports, "RC, UC or UD [RC]"),
+	CHOICE_FIELD("verb", struct gen_group, verb, gen_verb_names,
+		     "send, send_imm, write, write_imm, read, compare_swap or fetch_add [write]"),
+	TEXT_FIELD("size", struct gen_group, size,
+		   "of messages: one (64KiB), a range (64..4KiB, each size as likely), or a list, "
+		   "by weight (64*9, 1MiB*1) [64KiB; atomics 8]"),
+	TEXT_FIELD(
+		"mix", struct gen_group, mix,
+		"in place of verb and size, verbs with sizes: write:64KiB*7, read:4KiB..16KiB*3"),
+	{.name = "in_turn",
+	 .kind = VL_FIELD_TRUTH,
+	 .offset = offsetof(struct gen_group, in_turn),
+	 .help = "the list is gone through in order, each as often as it weighs, not drawn from "
+		 "[false]"},
+	QUANTITY_FIELD("depth", struct gen_group, depth, COUNT, 1, VL_GENERATE_MAX_DEPTH,
+		       "outstanding messages of a queue pair [16]"),
+	QUANTITY_FIELD("messages", struct gen_group, messages, COUNT, 1, UINT64_C(1) << 48,
+		       "of each queue pair [until the end]"),
+	QUANTITY_FIELD("duration", struct gen_group, duration, DURATION, 1000000, 100000 * SECOND,
+		       "from its start [until the end]"),
+	QUANTITY_FIELD("start", struct gen_group, start, DURATION, 0, 100000 * SECOND,
+		       "the group begins so much later [0]"),
+	QUANTITY_FIELD("stagger", struct gen_group, stagger, DURATION, 0, 3600 * SECOND,
+		       "each further queue pair begins so much later [0]"),
+	TEXT_FIELD("rate", struct gen_group, rate,
+		   "10Gb/s, 50% of the line, or 1000/s messages [as fast as it goes, or a share of "
+		   "the rate of all]"),
+	CHOICE_FIELD("per", struct gen_group, per, scopes,
+		     "whether each qp has that rate, or the group [qp]"),
+	CHOICE_FIELD(
+		"counts", struct gen_group, counts, counts,
+		"what a rate in bits counts: payload, frames (with FCS) or line (with preamble "
+		"and gap); a part of the line always counts line [payload]"),
+	QUANTITY_FIELD("burst", struct gen_group, burst, COUNT, 1, VL_MAX_BURST_FRAMES,
+		       "frames that leave back to back, at least a message [a message]"),
+	QUANTITY_FIELD("ramp", struct gen_group, ramp, DURATION, 0, 3600 * SECOND,
+		       "time in which the rate grows to its value [0]"),
+	TEXT_FIELD("ramp_from", struct gen_group, ramp_from,
+		   "the rate that the ramp begins at [0]"),
+	{.name = "aligned",
+	 .kind = VL_FIELD_TRUTH,
+	 .offset = offsetof(struct gen_group, aligned),
+	 .help = "queue pairs with a rate of their own send at the same moments [false: spread]"},
+	CHOICE_FIELD("ecn", struct gen_group, ecn, ecns, "codepoint: ect0, ect1 or not-ect [ect0]"),
+	QUANTITY_FIELD("dscp", struct gen_group, dscp, COUNT, 0, 63, "of data [--dscp, or 26]"),
+	QUANTITY_FIELD("priority", struct gen_group, priority, COUNT, 0, 7,
+		       "PCP and priority of PFC [--pcp, or 3]"),
+	QUANTITY_FIELD("udp_source_port", struct gen_group, udp_source_port, COUNT, 0xc000, 0xffff,
+		       "of the first queue pair [by its QPNs]"),
+	QUANTITY_FIELD("udp_source_ports", struct gen_group, udp_source_ports, COUNT, 1, 16384,
+		       "that queue pairs are spread over, from udp_source_port on [1]"),
+	QUANTITY_FIELD("timeout", struct gen_group, timeout, COUNT, 0, 31,
+		       "local ACK timeout of RC, 4.096 us * 2^timeout; 0: none [14]"),
+	QUANTITY_FIELD("retries", struct gen_group, retries, COUNT, 0, 7,
+		       "of RC, before the queue pair fails [7]"),
+	QUANTITY_FIELD("rnr_retries", struct gen_group, rnr_retries, COUNT, 0, 7,
+		       "of RC, when the receiver is not ready; 7: without end [7]"),
+	MAPPING_FIELD("congestion_control", struct gen_group, cc, &vl_scenario_cc_schema,
+		      "how queue pairs react to CNPs"),
+};
+static const struct gen_group group_defaults = {
+	.qps = 1,
+	.verb = VL_FLOW_WRITE,
+	.depth = 16,
+	.dscp = UINT64_MAX,
+	.priority = UINT64_MAX,
+	.udp_source_ports = 1,
+	.timeout = 14,
+	.retries = 7,
+	.rnr_retries = 7,
+	.cc = {.algorithm = 2}, /* dcqcn */
+};
+const struct vl_schema gen_group_schema = {group_fields, COUNT(group_fields),
+					   sizeof(struct gen_group), &group_defaults};
+
+static const struct vl_field config_fields[] = {
+	TEXT_FIELD("to", struct gen_config, to, "the peer's IPv4 or IPv6 address"),
+	CHOICE_FIELD("peer", struct gen_config, peer, peers,
+		     "how it is set up: control (a verbline endpoint), cm (any listener of the "
+		     "RDMA connection manager) or given (numbers and keys) [control]"),
+	QUANTITY_FIELD("peer_port", struct gen_config, peer_port, COUNT, 1, 65535,
+		       "that it listens on [18600; with cm 7174]"),
+	QUANTITY_FIELD("duration", struct gen_config, duration, DURATION, 1000000, 100000 * SECOND,
+		       "of the run [10s; with messages in all groups until they are done]"),
+	QUANTITY_FIELD("warm_up", struct gen_config, warm_up, DURATION, 0, 100000 * SECOND,
+		       "left out of the results [0]"),
+	TEXT_FIELD("rate", struct gen_config, rate,
+		   "of all groups without a rate of their own together, by their queue pairs"),
+	CHOICE_FIELD("counts", struct gen_config, counts, counts,
+		     "what that rate in bits counts [payload]"),
+	LIST_FIELD("groups", struct gen_config, groups, &gen_group_schema, 1, GEN_MAX_GROUPS,
+		   "a list of groups of queue pairs"),
+};
+const struct vl_schema gen_config_schema = {config_fields, COUNT(config_fields),
+					    sizeof(struct gen_config), NULL};

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* Groups from their shares, and what must hold of them. */
+
+#include "apps/gen/report.h"
+
+#include <stdlib.h>
+
+/* Part of a rate that may be missing, or too much. */
+#define TOLERANCE 0.001
+
+static void add_share(struct gen_group_result *result, const struct gen_share_result *share)
+{
+	const struct vl_generate_group_config *config =
+		vl_generate_group_configuration(share->share->qps);
+	const struct vl_generate_totals *begin = &share->begin.totals, *end = &share->end.totals;
+	double unit = config->schedule.counts == VL_RATE_OF_MESSAGES ? 1 : 8, seconds, goodput;
+
+	result->counts = config->schedule.counts;
+	result->failed += share->final.totals.failed;
+	result->unfinished += share->final.totals.active;
+	result->held_back += share->final.totals.held_back;
+	result->put_off += share->final.totals.put_off;
+	result->asked += gen_share_asked(share->share);
+	vl_histogram_add(&result->completion, &share->share->completion);
+	vl_histogram_add(&result->pacing, &share->share->pacing);
+	if (share->end.time <= share->begin.time)
+		return;
+	seconds = (double)(share->end.time - share->begin.time) * 1e-9;
+	goodput = (double)(end->bytes - begin->bytes) * 8 / seconds;
+	result->bytes += end->bytes - begin->bytes;
+	result->messages += end->completed - begin->completed;
+	result->goodput += goodput;
+	result->message_rate += (double)(end->completed - begin->completed) / seconds;
+	result->sent += unit * (double)(end->cost - begin->cost) / seconds;
+	result->least += unit * share->least_rate;
+	result->most += unit * share->most_rate;
+	result->best_goodput += share->seconds ? share->most_goodput : goodput;
+	if (seconds > result->seconds)
+		result->seconds = seconds;
+}
+
+struct gen_group_result *gen_group_results(const struct gen_run *run)
+{
+	const struct gen_group *groups = run->config->groups.elements;
+	struct gen_group_result *results = calloc(run->config->groups.count, sizeof(*results));
+
+	if (!results)
+		return NULL;
+	for (unsigned int i = 0; i < run->config->groups.count; i++)
+		results[i].group = &groups[i];
+	for (uint32_t i = 0; i < run->share_count; i++)
+		add_share(&results[run->shares[i].share->group - groups], &run->shares[i]);
+	return results;
+}
+
+/* ---- Checks -------------------------------------------------------------------------------- */
+
+static uint64_t cnps(const struct gen_run *run)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < run->application_count; i++)
+		count += run->endpoints[i].counters.cnp_rx;
+	return count;
+}
+
+/* What may be missing as the window's ends fall between messages: one of each queue pair, or a
+ * burst. */
+static double granularity(const struct gen_group_result *result)
+{
+	const struct gen_group *group = result->group;
+	double message = result->counts == VL_RATE_OF_MESSAGES
+				 ? 1
+				 : 8 * 1.1 * vl_mix_largest(&group->messages_mix);
+	double at_a_time = message * (double)(group->burst ? group->burst : 1);
+
+	if (!group->shares_total && group->per == VL_RATE_OF_QP)
+		at_a_time *= (double)group->qps;
+	return at_a_time;
+}
+
+static void check_rate(const struct gen_run *run, const struct gen_group_result *result,
+		       struct gen_check *check)
+{
+	double off = result->sent - result->asked;
+	double allowed = TOLERANCE * result->asked + granularity(result) / result->seconds;
+	bool is_slowed = result->group->cc.resolved.algorithm != &vl_cc_none && cnps(run);
+
+	check->name = "rate";
+	check->passed = (off >= -allowed && off <= allowed) || (off < 0 && is_slowed);
+	snprintf(check->text, sizeof(check->text),
+		 "group %s: asked for %.6g %s/s, sent %.6g (%+.4f%%)%s", result->group->name,
+		 result->counts == VL_RATE_OF_MESSAGES ? result->asked : result->asked / 1e9,
+		 result->counts == VL_RATE_OF_MESSAGES ? "messages" : "Gb",
+		 result->counts == VL_RATE_OF_MESSAGES ? result->sent : result->sent / 1e9,
+		 100 * off / result->asked,
+		 off < -allowed && is_slowed ? "; CNPs slowed it down" : "");
+}
+
+unsigned int gen_checks(const struct gen_run *run, const struct gen_group_result *groups,
+			struct gen_check checks[GEN_MAX_CHECKS])
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < run->config->groups.count; i++) {
+		const struct gen_group_result *result = &groups[i];
+		struct gen_check *check = &checks[count++];
+
+		check->name = "queue pairs";
+		check->passed = !result->failed && !result->unfinished;
+		snprintf(check->text, sizeof(check->text),
+			 "group %s: %u of %llu failed, %u did not complete what they had posted",
+			 result->group->name, result->failed,
+			 (unsigned long long)result->group->qps, result->unfinished);
+		if (result->asked > 0 && !result->group->ramp && result->seconds > 0 &&
+		    !run->interrupted && !result->group->stagger)
+			check_rate(run, result, &checks[count++]);
+	}
+	return count;
+}
+
+void gen_report_checks(const struct gen_check *checks, unsigned int count, FILE *out)
+{
+	bool all = true;
+
+	for (unsigned int i = 0; i < count; i++)
+		all = all && checks[i].passed;
+	fprintf(out, "\n%s\n", all ? "All checks passed." : "Checks that failed:");
+	for (unsigned int i = 0; i < count; i++) {
+		if (!checks[i].passed)
+			fprintf(out, "  %s: %s\n", checks[i].name, checks[i].text);
+	}
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* What a run of the generator found: for people, for programs, and as perftest prints it. */
+#ifndef VERBLINE_GEN_REPORT_H
+#define VERBLINE_GEN_REPORT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "apps/gen/run.h"
+
+/* Of a group, all shares added. */
+struct gen_group_result {
+	const struct gen_group *group;
+	uint64_t bytes, messages; /* completed in the window */
+	double seconds;           /* of the window, the longest of a share */
+	double goodput;           /* bit/s */
+	double message_rate;      /* messages/s */
+	double asked, sent;       /* in the unit of its rate per second; asked 0: no rate */
+	double least, most;       /* of that, in any whole second; 0: none was whole */
+	double best_goodput;      /* bit/s of the best whole second, or goodput */
+	enum vl_rate_count counts;
+	uint64_t held_back, put_off;
+	uint32_t failed, unfinished; /* queue pairs */
+	struct vl_histogram completion, pacing;
+};
+
+/* An array by config->groups, to be freed. NULL: no memory. */
+struct gen_group_result *gen_group_results(const struct gen_run *run);
+
+struct gen_check {
+	const char *name;
+	bool passed;
+	char text[200];
+};
+#define GEN_MAX_CHECKS (2 * GEN_MAX_GROUPS + 4)
+/* What must be: rates held, no queue pair failed, all that was to complete has. Returns how many
+ * there are. */
+unsigned int gen_checks(const struct gen_run *run, const struct gen_group_result *groups,
+			struct gen_check checks[GEN_MAX_CHECKS]);
+
+void gen_report_tables(const struct gen_run *run, const struct gen_group_result *groups,
+		       bool each_qp, FILE *out);
+void gen_report_checks(const struct gen_check *checks, unsigned int count, FILE *out);
+/* is_latency: as ib_write_lat, else as ib_write_bw. */
+void gen_report_perftest(const struct gen_run *run, const struct gen_group_result *groups,
+			 bool is_latency, FILE *out);
+/* NULL: no memory. */
+json_t *gen_report_json(const struct gen_run *run, const struct gen_group_result *groups,
+			const struct gen_check *checks, unsigned int check_count);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "apps/gen/report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const double parts[] = {0.5, 0.9, 0.99, 0.999, 0.9999};
+#define PART_COUNT  (sizeof(parts) / sizeof(parts[0]))
+#define MAX_QP_ROWS 64u
+
+/* ---- Groups -------------------------------------------------------------------------------- */
+
+static void print_groups(const struct gen_run *run, const struct gen_group_result *groups,
+			 FILE *out)
+{
+	fprintf(out, "  %-16s %6s %12s %12s %14s %12s %12s\n", "group", "QPs", "goodput",
+		"messages", "asked", "sent", "off");
+	fprintf(out, "  %-16s %6s %12s %12s %14s %12s %12s\n", "", "", "Gb/s", "1/s", "", "", "%");
+	for (unsigned int i = 0; i < run->config->groups.count; i++) {
+		const struct gen_group_result *result = &groups[i];
+		bool counts_messages = result->counts == VL_RATE_OF_MESSAGES;
+		double unit = counts_messages ? 1 : 1e9;
+
+		fprintf(out, "  %-16s %6" PRIu64 " %12.3f %12.0f", result->group->name,
+			result->group->qps, result->goodput / 1e9, result->message_rate);
+		if (result->asked > 0)
+			fprintf(out, " %9.6g %-4s %12.6g %12.4f\n", result->asked / unit,
+				counts_messages ? "1/s" : "Gb/s", result->sent / unit,
+				100 * (result->sent - result->asked) / result->asked);
+		else
+			fprintf(out, " %14s\n", "all that goes");
+	}
+}
+
+static void print_times(const char *heading, const struct gen_run *run,
+			const struct gen_group_result *groups, bool is_pacing, FILE *out)
+{
+	const struct vl_histogram *histogram;
+	bool has_any = false;
+
+	for (unsigned int i = 0; i < run->config->groups.count; i++)
+		has_any = has_any ||
+			  (is_pacing ? groups[i].pacing.count : groups[i].completion.count);
+	if (!has_any)
+		return;
+	fprintf(out, "\n  %-28s %9s %9s %9s %9s %9s %9s %9s\n", heading, "min", "p50", "p90", "p99",
+		"p99.9", "p99.99", "max");
+	for (unsigned int i = 0; i < run->config->groups.count; i++) {
+		histogram = is_pacing ? &groups[i].pacing : &groups[i].completion;
+		if (!histogram->count)
+			continue;
+		fprintf(out, "  %-28s %9.2f", groups[i].group->name,
+			(double)histogram->least / 1e3);
+		for (unsigned int n = 0; n < PART_COUNT; n++)
+			fprintf(out, " %9.2f",
+				(double)vl_histogram_percentile(histogram, parts[n]) / 1e3);
+		fprintf(out, " %9.2f\n", (double)histogram->most / 1e3);
+	}
+}
+
+/* ---- Counters ------------------------------------------------------------------------------ */
+
+static void print_counters(const struct gen_run *run, FILE *out)
+{
+	struct vl_counters here = {0};
+	bool has_peer = run->peer.qps != 0;
+
+	for (uint32_t i = 0; i < run->application_count; i++) {
+#define ADD_COUNTER(name, unit, meaning) here.name += run->endpoints[i].counters.name;
+		VL_COUNTERS(ADD_COUNTER)
+#undef ADD_COUNTER
+	}
+	fprintf(out, "\n  %-28s %16s%s\n", "counter", "here", has_peer ? "             peer" : "");
+#define PRINT_COUNTER(name, unit, meaning)                                                         \
+	if (here.name || run->peer.counters.name) {                                                \
+		fprintf(out, "  %-28s %16" PRIu64, #name, here.name);                              \
+		if (has_peer)                                                                      \
+			fprintf(out, " %16" PRIu64, run->peer.counters.name);                      \
+		fputc('\n', out);                                                                  \
+	}
+	VL_COUNTERS(PRINT_COUNTER)
+#undef PRINT_COUNTER
+}
+
+static void print_drops(const struct gen_run *run, FILE *out)
+{
+	static const char *const reasons[] = {
+#define REASON(name, meaning) #name,
+		VL_DROPS(REASON)
+#undef REASON
+	};
+	uint64_t sum;
+
+	for (unsigned int reason = 0; reason < VL_DROP_COUNT; reason++) {
+		sum = 0;
+		for (uint32_t i = 0; i < run->application_count; i++)
+			sum += run->endpoints[i].drops[reason];
+		if (sum)
+			fprintf(out, "  dropped: %-19s %16" PRIu64 "\n", reasons[reason], sum);
+	}
+}
+
+static void print_clock(const struct gen_run *run, FILE *out)
+{
+	for (uint32_t i = 0; i < run->application_count; i++) {
+		const struct vl_control_client *client = run->applications[i].client;
+		struct vl_control_clock begin, end;
+
+		if (!client)
+			continue;
+		begin = vl_control_client_clock(client, false);
+		end = vl_control_client_clock(client, true);
+		if (begin.error == UINT64_MAX || end.error == UINT64_MAX)
+			continue;
+		fprintf(out,
+			"\n  The peer's clock (TSC since its start) is %+.3f us from ours, give or "
+			"take "
+			"%.3f us;\n  it went %+.3f us further in the run, give or take %.3f us.\n",
+			(double)end.offset / 1e3, (double)end.error / 1e3,
+			(double)(end.offset - begin.offset) / 1e3,
+			(double)(end.error + begin.error) / 1e3);
+		return;
+	}
+}
+
+static void print_qps(const struct gen_run *run, FILE *out)
+{
+	uint32_t rows = 0;
+
+	fprintf(out, "\n  %-16s %6s %8s %12s %16s %12s %8s\n", "group", "n", "QPN", "messages",
+		"bytes", "again", "status");
+	for (uint32_t i = 0; i < run->share_count; i++) {
+		const struct gen_share *share = run->shares[i].share;
+
+		for (uint32_t n = 0; n < share->count; n++) {
+			const struct vl_generate_progress *progress =
+				vl_generate_group_progress(share->qps, n);
+			const struct vl_qp *qp = vl_generate_group_qp(share->qps, n);
+
+			if (rows++ == MAX_QP_ROWS) {
+				fprintf(out, "  (--json has the others)\n");
+				return;
+			}
+			fprintf(out,
+				"  %-16s %6u %#8x %12" PRIu64 " %16" PRIu64 " %12" PRIu64 " %8s\n",
+				share->group->name, share->first + n, vl_qp_number(qp),
+				progress->completed, progress->bytes,
+				vl_qp_counters(qp)->data_frames_retransmitted,
+				progress->status == IBV_WC_SUCCESS ? "" : "failed");
+		}
+	}
+}
+
+void gen_report_tables(const struct gen_run *run, const struct gen_group_result *groups,
+		       bool each_qp, FILE *out)
+{
+	print_groups(run, groups, out);
+	print_times("completion time, us", run, groups, false, out);
+	print_times("pacing error, us", run, groups, true, out);
+	print_counters(run, out);
+	print_drops(run, out);
+	print_clock(run, out);
+	if (each_qp)
+		print_qps(run, out);
+}
+
+/* ---- As perftest --------------------------------------------------------------------------- */
+
+static void print_line(FILE *out)
+{
+	fprintf(out, "----------------------------------------------------------------------------"
+		     "-----------\n");
+}
+
+void gen_report_perftest(const struct gen_run *run, const struct gen_group_result *groups,
+			 bool is_latency, FILE *out)
+{
+	print_line(out);
+	if (is_latency)
+		fprintf(out,
+			" #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    "
+			"t_avg[usec]    t_stdev[usec]   99%% percentile[usec]   99.9%% "
+			"percentile[usec] \n");
+	else
+		fprintf(out, " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   "
+			     "MsgRate[Mpps]\n");
+	for (unsigned int i = 0; i < run->config->groups.count; i++) {
+		const struct gen_group_result *result = &groups[i];
+		const struct vl_histogram *times = &result->completion;
+		uint64_t size = result->messages ? result->bytes / result->messages : 0;
+
+		if (is_latency)
+			fprintf(out,
+				" %-7" PRIu64 " %" PRIu64 "          %-7.2f        %-7.2f      "
+				"%-7.2f  	       %-7.2f     	"
+				"%-7.2f		%-7.2f 		%-7.2f\n",
+				size, times->count, (double)times->least / 1e3,
+				(double)times->most / 1e3,
+				(double)vl_histogram_percentile(times, 0.5) / 1e3,
+				vl_histogram_mean(times) / 1e3, vl_histogram_deviation(times) / 1e3,
+				(double)vl_histogram_percentile(times, 0.99) / 1e3,
+				(double)vl_histogram_percentile(times, 0.999) / 1e3);
+		else
+			fprintf(out,
+				" %-7" PRIu64 "    %-10" PRIu64
+				"       %-7.2f            %-7.2f		   %-7.6f\n",
+				size, result->messages, result->best_goodput / 1e9,
+				result->goodput / 1e9, result->message_rate / 1e6);
+	}
+	print_line(out);
+}
