@@ -403,7 +403,6 @@ void vl_cm_destroy(struct vl_cm_connection *connection, uint64_t now)
 		vl_cm_free(connection);
 		break;
 	case VL_CM_STATE_REQ_SENT:
-	case VL_CM_STATE_REP_SENT:
 	case VL_CM_STATE_REQ_RECEIVED:
 	case VL_CM_STATE_REP_RECEIVED:
 		if (connection->qp_type == IBV_QPT_UD && !connection->is_active) {
@@ -420,6 +419,9 @@ void vl_cm_destroy(struct vl_cm_connection *connection, uint64_t now)
 				       NULL, 0, NULL, 0, now);
 		vl_cm_free(connection);
 		break;
+	/* The peer may hold it for established: it must hear of the end, so that is repeated until
+	 * it answers. */
+	case VL_CM_STATE_REP_SENT:
 	case VL_CM_STATE_ESTABLISHED:
 		vl_cm_send_dreq(connection, now);
 		break;

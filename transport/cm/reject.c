@@ -102,9 +102,9 @@ void vl_cm_receive_rej(struct vl_cm *cm, const struct vl_cm_datagram *datagram,
 		cm->counters.wrong_peer++;
 		return;
 	}
-	/* Once the peer's ID is known, a refusal with another is of another connection. */
-	if (rej->local_comm_id && connection->remote_comm_id &&
-	    rej->local_comm_id != connection->remote_comm_id) {
+	/* Once the peer's ID is known, a refusal with another, or with none, is late: of a copy of
+	 * the request that came first, as a rule. */
+	if (connection->remote_comm_id && rej->local_comm_id != connection->remote_comm_id) {
 		cm->counters.unexpected_rx++;
 		return;
 	}

@@ -37,8 +37,11 @@ static void make_drep(struct vl_cm_message *answer, const struct vl_cm_message *
 
 static bool is_of(const struct vl_cm_connection *connection, const struct vl_cm_dreq *dreq)
 {
-	return connection->qp_type != IBV_QPT_UD &&
-	       connection->remote_comm_id == dreq->local_comm_id &&
+	/* A peer may release what it has accepted before its REP came here. */
+	bool is_peer = connection->state == VL_CM_STATE_REQ_SENT ||
+		       connection->remote_comm_id == dreq->local_comm_id;
+
+	return connection->qp_type != IBV_QPT_UD && is_peer &&
 	       connection->local_qpn == dreq->remote_qpn_eecn;
 }
 
@@ -60,6 +63,10 @@ void vl_cm_receive_dreq(struct vl_cm *cm, const struct vl_cm_datagram *datagram,
 		return;
 	}
 	switch (connection->state) {
+	case VL_CM_STATE_REQ_SENT:
+		vl_cm_answer(cm, datagram, &answer, now);
+		vl_cm_end_rejected(connection, VL_CM_REJECT_CONSUMER, message, now);
+		break;
 	case VL_CM_STATE_TIMEWAIT:
 		cm->counters.duplicates_rx++;
 		vl_cm_answer(cm, datagram, &answer, now);
