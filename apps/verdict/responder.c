@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* The peer as responder: what it says of gaps and of duplicates. IBTA 9.7.5.1.2, 9.7.5.1.5. */
+
+#include "apps/verdict/private.h"
+
+#include <inttypes.h>
+
+#define SYNDROME_SEQUENCE_NAK 0x60
+
+/* Never 0 for none. */
+static uint64_t stamp(uint64_t now)
+{
+	return now ? now : 1;
+}
+
+static void judge_missing_nak(struct vl_verdict *verdict, struct verdict_flow *state, uint64_t now)
+{
+	char text[VERDICT_TIME_TEXT];
+
+	if (!state->lost.time || now - state->lost.time <= verdict->config.nak_limit)
+		return;
+	verdict_fail(verdict, VL_VERDICT_SENDS_NAK,
+		     "PSN %06x was kept from it, packet %" PRIu64
+		     " showed the gap, and no NAK came for %s",
+		     state->lost.psn, state->lost.number,
+		     verdict_time_text(now - state->lost.time, text));
+	state->lost.is_pending = false;
+}
+
+/* The first request behind the lost one shows the gap; the lost one, sent again, ends it. */
+static void judge_gap(struct vl_verdict *verdict, struct verdict_flow *state,
+		      const struct verdict_packet *packet)
+{
+	int32_t distance = vl_psn_distance(packet->parsed->psn, state->lost.psn);
+
+	if (!state->lost.is_pending)
+		return;
+	if (distance > 0 && !state->lost.time) {
+		state->lost.time = stamp(packet->now);
+		state->lost.number = packet->number;
+	} else if (distance <= 0) {
+		judge_missing_nak(verdict, state, packet->now);
+		state->lost.is_pending = false;
+	}
+}
+
+static bool wants_answer(const struct vl_packet *packet)
+{
+	return packet->ack_request || packet->info->flags & (VL_OPCODE_READ | VL_OPCODE_ATOMIC);
+}
+
+void verdict_our_request(struct vl_verdict *verdict, const struct verdict_packet *packet)
+{
+	struct verdict_flow *state = verdict_flow_of(verdict, packet->flow);
+	const struct vl_packet *parsed = packet->parsed;
+
+	if (!state)
+		return;
+	judge_gap(verdict, state, packet);
+	if (state->started && !state->duplicate.is_pending && wants_answer(parsed) &&
+	    vl_psn_distance(parsed->psn, state->answered_psn) < 0)
+		state->duplicate =
+			(struct verdict_wait){true, parsed->psn, packet->now, packet->number};
+	verdict_note_request(state, packet);
+}
+
+void verdict_our_loss(struct vl_verdict *verdict, const struct verdict_packet *packet)
+{
+	struct verdict_flow *state = verdict_flow_of(verdict, packet->flow);
+
+	if (!state || !state->started || state->lost.is_pending ||
+	    vl_psn_distance(packet->parsed->psn, state->newest_psn) <= 0)
+		return;
+	state->lost = (struct verdict_wait){true, packet->parsed->psn, 0, packet->number};
+}
+
+void verdict_peer_answer(struct vl_verdict *verdict, const struct verdict_packet *packet)
+{
+	struct verdict_flow *state = verdict_flow_of(verdict, packet->flow->reverse);
+	const struct vl_packet *parsed = packet->parsed;
+	char text[VERDICT_TIME_TEXT];
+	uint64_t delay;
+
+	if (!state)
+		return;
+	if (state->lost.is_pending && state->lost.time && parsed->opcode == VL_OP_ACKNOWLEDGE &&
+	    parsed->syndrome == SYNDROME_SEQUENCE_NAK && parsed->psn == state->lost.psn) {
+		delay = packet->now - state->lost.time;
+		state->lost.is_pending = false;
+		verdict_measured(verdict, VL_VERDICT_SENDS_NAK, delay);
+		verdict_pass(verdict, VL_VERDICT_SENDS_NAK,
+			     "PSN %06x was kept from it; the NAK in packet %" PRIu64
+			     " asks for it, %s after packet %" PRIu64 " showed the gap",
+			     state->lost.psn, packet->number, verdict_time_text(delay, text),
+			     state->lost.number);
+	}
+	if (state->duplicate.is_pending &&
+	    vl_psn_distance(parsed->psn, state->duplicate.psn) >= 0) {
+		delay = packet->now - state->duplicate.time;
+		state->duplicate.is_pending = false;
+		verdict_measured(verdict, VL_VERDICT_ANSWERS_DUPLICATES, delay);
+		verdict_pass(verdict, VL_VERDICT_ANSWERS_DUPLICATES,
+			     "PSN %06x, sent again in packet %" PRIu64
+			     ", is answered by packet %" PRIu64 ", %s later",
+			     state->duplicate.psn, state->duplicate.number, packet->number,
+			     verdict_time_text(delay, text));
+	}
+	verdict_note_answer(state, packet);
+}
+
+void verdict_responder_finish(struct vl_verdict *verdict, struct verdict_flow *state,
+			      const struct inspect_flow *flow, uint64_t now)
+{
+	char text[VERDICT_TIME_TEXT];
+
+	(void)flow;
+	if (state->is_over)
+		return;
+	if (state->lost.is_pending)
+		judge_missing_nak(verdict, state, now);
+	if (state->duplicate.is_pending && now - state->duplicate.time > verdict->config.patience)
+		verdict_fail(verdict, VL_VERDICT_ANSWERS_DUPLICATES,
+			     "PSN %06x, sent again in packet %" PRIu64 ", was not answered for %s",
+			     state->duplicate.psn, state->duplicate.number,
+			     verdict_time_text(now - state->duplicate.time, text));
+}
