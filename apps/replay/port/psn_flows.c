@@ -134,16 +134,13 @@ static int compare_flows(const void *a, const void *b)
 	return order ? order : (x->first > y->first) - (x->first < y->first);
 }
 
-/* The request flow that a response flow answers: in the other direction, begun at or before its
- * first PSN, and the last of these. NULL: none reaches that far. */
-static struct flow *find_request(struct flow **requests, uint32_t count,
-				 const struct flow *response)
+/* The last request flow of these addresses that begins at first or before; NULL: none. */
+static struct flow *find_before(struct flow **requests, uint32_t count, const struct key *key,
+				uint32_t first)
 {
+	struct flow wanted = {.key = *key, .first = first}, *pointer = &wanted;
 	uint32_t low = 0, high = count;
-	struct flow wanted = {.first = response->first}, *pointer = &wanted, *found;
 
-	wanted.key.source = response->key.destination;
-	wanted.key.destination = response->key.source;
 	while (low < high) {
 		uint32_t middle = (low + high) / 2;
 
@@ -152,13 +149,30 @@ static struct flow *find_request(struct flow **requests, uint32_t count,
 		else
 			high = middle;
 	}
-	if (!low)
+	if (!low || memcmp(&requests[low - 1]->key.source, &key->source, 2 * sizeof(union ibv_gid)))
 		return NULL;
-	found = requests[low - 1];
-	if (memcmp(&found->key.source, &wanted.key.source, 2 * sizeof(union ibv_gid)) ||
-	    ((response->first - found->first) & PSN_MASK) >= found->span)
-		return NULL;
-	return found;
+	return requests[low - 1];
+}
+
+static bool reaches(const struct flow *request, uint32_t psn)
+{
+	return request && ((psn - request->first) & PSN_MASK) < request->span;
+}
+
+/* The request flow that a response flow answers: in the other direction, and the response's first
+ * PSN among its own. NULL: there is none. */
+static struct flow *find_request(struct flow **requests, uint32_t count,
+				 const struct flow *response)
+{
+	const struct key key = {.source = response->key.destination,
+				.destination = response->key.source};
+	struct flow *found = find_before(requests, count, &key, response->first);
+
+	if (reaches(found, response->first))
+		return found;
+	/* One that begins near the end of the numbers goes on at their beginning. */
+	found = find_before(requests, count, &key, PSN_MASK);
+	return reaches(found, response->first) ? found : NULL;
 }
 
 static void pair_response(struct flow **requests, uint32_t count, struct flow *response)
