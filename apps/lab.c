@@ -65,7 +65,7 @@ static const struct vl_option options[] = {
 	 .offset = offsetof(struct lab_options, sets)},
 	TEXT("json", "FILE", json, "Write all results and the time series as JSON"),
 	TEXT("pcap", "FILE", pcap,
-	     "Capture packets, with virtual nanoseconds; pcapng if FILE ends so"),
+	     "Capture packets, with the nanoseconds of the run; pcapng if FILE ends so"),
 	TEXT("pcap-at", "NODE[:PORT]", pcap_at,
 	     "Where to capture: an endpoint, or a switch and the name of what is linked to its "
 	     "port [the first flow's receiver]"),
@@ -292,7 +292,7 @@ static int open_capture(struct outputs *outputs, const struct vl_scenario *scena
 			const struct lab_options *values, const char *path, const char *place,
 			char *error, size_t error_size)
 {
-	bool is_cut = values->pcap_from || values->pcap_count, is_live = values->live;
+	bool is_cut = values->pcap_from || values->pcap_count;
 	char message[VL_CAPTURE_MESSAGE_SIZE];
 
 	outputs->capture_node = scenario->pairs[0].to;
@@ -309,14 +309,6 @@ static int open_capture(struct outputs *outputs, const struct vl_scenario *scena
 		snprintf(error, error_size,
 			 "--pcap-from and --pcap-count say which packets, but --pcap FILE is "
 			 "missing");
-		return -EINVAL;
-	}
-	if (path && is_live) {
-		snprintf(error, error_size,
-			 "%.400s: packets are captured in virtual time only; leave out --live, or "
-			 "the "
-			 "scenario's outputs.pcap",
-			 path);
 		return -EINVAL;
 	}
 	if (!path)

@@ -9,6 +9,7 @@
 #include "apps/lab_fabric.h"
 #include "apps/lab_measure.h"
 #include "apps/lab_run.h"
+#include "dataplane/capture/live.h"
 #include "dataplane/runtime/eal.h"
 #include "dataplane/runtime/live_network.h"
 
@@ -22,6 +23,8 @@
 #define SWITCHED_WORKER 1u
 /* The control thread looks at the clock this often at least, ns. */
 #define SLEEP UINT64_C(1000000)
+/* Rounds of workers are shorter than that, unless something else has their CPU. */
+#define CAPTURE_DELAY UINT64_C(5000000)
 
 struct lab {
 	const struct vl_lab_run *run;
@@ -29,6 +32,7 @@ struct lab {
 	struct vl_live_node **nodes;
 	struct vl_lab_fabric *fabric;
 	struct vl_lab_meter *meter;
+	struct vl_live_capture *capture; /* NULL: none */
 	struct vl_error error;
 };
 
@@ -120,6 +124,67 @@ static int start_eal(struct lab *lab, const struct vl_live_network_config *netwo
 	return status;
 }
 
+static int add_capture(struct lab *lab)
+{
+	const struct vl_lab_run *run = lab->run;
+	const struct vl_live_capture_config config = {
+		.writer = run->capture,
+		.worker_count = WORKERS,
+		.from = run->capture_from,
+		.count = run->capture_count,
+	};
+	struct vl_live_node *node = lab->nodes[run->capture_node];
+	char message[VL_CAPTURE_MESSAGE_SIZE];
+	struct vl_frame_tap tap;
+	int interface;
+
+	if (!run->capture)
+		return 0;
+	lab->capture = vl_live_capture_open(&config, message);
+	if (!lab->capture)
+		return vl_error_set(&lab->error, -ENOMEM, "%s", message);
+	interface = vl_live_capture_add_interface(lab->capture,
+						  run->scenario->nodes[run->capture_node].name);
+	if (interface < 0)
+		return vl_error_set(&lab->error, interface, "%s",
+				    vl_live_capture_message(lab->capture));
+	tap = vl_live_capture_tap(lab->capture, vl_live_node_worker(node), (uint32_t)interface);
+	vl_live_network_set_tap(node, run->capture_port, &tap);
+	return 0;
+}
+
+/* What the workers saw a while ago; none of them has anything older to show. */
+static int write_capture(struct lab *lab, uint64_t now)
+{
+	int status = 0;
+
+	if (lab->capture && now > CAPTURE_DELAY)
+		status = vl_live_capture_drain(lab->capture, now - CAPTURE_DELAY);
+	return status ? vl_error_set(&lab->error, status, "%s",
+				     vl_live_capture_message(lab->capture))
+		      : 0;
+}
+
+static int finish_capture(struct lab *lab, int status)
+{
+	struct vl_live_capture_counters counters;
+	char message[VL_CAPTURE_MESSAGE_SIZE];
+	int result;
+
+	if (!lab->capture)
+		return status;
+	counters = vl_live_capture_counters(lab->capture);
+	result = vl_live_capture_close(lab->capture, message);
+	if (result && !status)
+		return vl_error_set(&lab->error, result, "%s", message);
+	if (!status && counters.dropped)
+		fprintf(stderr,
+			"verbline lab: %llu frames are not in the capture, as writing could not "
+			"keep up; --pcap-from and --pcap-count choose some\n",
+			(unsigned long long)counters.dropped);
+	return status;
+}
+
 static int build(struct lab *lab)
 {
 	const struct vl_live_network_config config = {.worker_count = WORKERS};
@@ -140,6 +205,8 @@ static int build(struct lab *lab)
 	status = add_nodes(lab);
 	if (!status)
 		status = add_cables(lab);
+	if (!status)
+		status = add_capture(lab);
 	if (!status)
 		status = vl_lab_connect_flows(lab->fabric, 0, lab->error.text,
 					      sizeof(lab->error.text));
@@ -186,12 +253,18 @@ static int take_sample(struct lab *lab, bool *finished)
 	return 0;
 }
 
-static void sleep_until(const struct lab *lab, uint64_t time)
+static int sleep_until(struct lab *lab, uint64_t time)
 {
 	const struct timespec step = {0, (long)SLEEP};
+	uint64_t now;
+	int status = 0;
 
-	while (vl_live_network_now(lab->network) < time && !*lab->run->interrupted)
+	while ((now = vl_live_network_now(lab->network)) < time && !*lab->run->interrupted &&
+	       !status) {
 		nanosleep(&step, NULL);
+		status = write_capture(lab, now);
+	}
+	return status;
 }
 
 static int run_to_end(struct lab *lab)
@@ -209,9 +282,11 @@ static int run_to_end(struct lab *lab)
 			next = scenario->warm_up;
 		if (next > scenario->duration)
 			next = scenario->duration;
-		sleep_until(lab, next);
+		status = sleep_until(lab, next);
 		if (*lab->run->interrupted)
 			return -EINTR;
+		if (status)
+			return status;
 		status = take_sample(lab, &finished);
 		now = vl_live_network_now(lab->network);
 		if (!in_window && now >= scenario->warm_up) {
@@ -253,6 +328,7 @@ int vl_lab_run_live(const struct vl_lab_run *run, char *error, size_t error_size
 		read_workers(&lab);
 		vl_lab_meter_finish(lab.meter);
 	}
+	status = finish_capture(&lab, status);
 	if (status)
 		snprintf(error, error_size, "%s", lab.error.text);
 	vl_lab_meter_destroy(lab.meter);

@@ -6,6 +6,7 @@
 #include "dataplane/capture/ring.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,8 +23,9 @@ struct vl_live_capture {
 	struct vl_capture_ring **rings; /* by worker */
 	struct live_tap *taps;          /* by worker, then interface */
 	uint32_t worker_count, interface_count;
-	uint64_t epoch;
+	uint64_t epoch, from, count;
 	uint64_t written;
+	bool owns_writer;
 };
 
 static void see(void *context, enum vl_direction direction, const struct vl_frame *frame,
@@ -85,14 +87,20 @@ struct vl_live_capture *vl_live_capture_open(const struct vl_live_capture_config
 	if (capture) {
 		capture->worker_count = config->worker_count;
 		capture->epoch = config->epoch;
+		capture->from = config->from;
+		capture->count = config->count ? config->count : UINT64_MAX;
+		capture->writer = config->writer;
+		capture->owns_writer = !config->writer;
 	}
 	if (!capture || make_rings(capture, config)) {
 		snprintf(message, VL_CAPTURE_MESSAGE_SIZE, "%s: no memory for the capture",
-			 config->path);
+			 config->path ? config->path : "capture");
 		if (capture)
 			release(capture);
 		return NULL;
 	}
+	if (capture->writer)
+		return capture;
 	capture->writer = vl_capture_writer_open(config->path,
 						 vl_capture_format_of_path(config->path), message);
 	if (!capture->writer) {
@@ -144,7 +152,7 @@ int vl_live_capture_drain(struct vl_live_capture *capture, uint64_t before)
 {
 	struct vl_capture_ring_record record = {0};
 	struct vl_capture_ring *ring;
-	int result;
+	int result = 0;
 
 	while ((ring = oldest_ring(capture, before, &record))) {
 		const struct vl_capture_record written = {
@@ -158,13 +166,15 @@ int vl_live_capture_drain(struct vl_live_capture *capture, uint64_t before)
 									  : VL_CAPTURE_OUTBOUND,
 		};
 
-		result = vl_capture_writer_write(capture->writer, &written);
-		if (result)
-			return result;
+		if (record.time >= capture->from && capture->written < capture->count) {
+			result = vl_capture_writer_write(capture->writer, &written);
+			if (result)
+				break;
+			capture->written++;
+		}
 		vl_capture_ring_take(ring);
-		capture->written++;
 	}
-	return 0;
+	return result;
 }
 
 const char *vl_live_capture_message(const struct vl_live_capture *capture)
@@ -190,8 +200,12 @@ int vl_live_capture_close(struct vl_live_capture *capture, char *message)
 			message[0] = '\0';
 		return 0;
 	}
-	vl_live_capture_drain(capture, UINT64_MAX);
-	result = vl_capture_writer_close(capture->writer, message);
+	result = vl_live_capture_drain(capture, UINT64_MAX);
+	if (capture->owns_writer)
+		result = vl_capture_writer_close(capture->writer, message);
+	else if (message)
+		snprintf(message, VL_CAPTURE_MESSAGE_SIZE, "%s",
+			 vl_capture_writer_message(capture->writer));
 	release(capture);
 	return result;
 }

@@ -19,11 +19,14 @@ struct vl_live_capture;
 #define VL_LIVE_CAPTURE_MAX_INTERFACES 64u
 
 struct vl_live_capture_config {
-	const char *path; /* as vl_capture_writer_open; the format follows from it */
+	const char *path; /* as vl_capture_writer_open; the format follows from it. Or */
+	struct vl_capture_writer *writer; /* the caller's, who closes it afterwards */
 	uint32_t worker_count;
 	uint32_t snap_length; /* most bytes of a frame; 0: all */
 	uint64_t buffer_size; /* bytes for each worker; 0: 16 MiB */
 	uint64_t epoch;       /* ns since 1970 of the workers' time 0 */
+	uint64_t from;        /* ns of the workers' time: frames before it are left out */
+	uint64_t count;       /* frames that are written at most; 0: all */
 };
 
 /* NULL: message (room for VL_CAPTURE_MESSAGE_SIZE) says why. */

@@ -318,6 +318,12 @@ int vl_live_network_connect(struct vl_live_network *network, struct vl_live_node
 	return make_links(network, &a->ports[port_a], &b->ports[port_b], forward, backward, error);
 }
 
+void vl_live_network_set_tap(struct vl_live_node *node, uint32_t port,
+			     const struct vl_frame_tap *tap)
+{
+	node->ports[port].tap = tap ? *tap : (struct vl_frame_tap){0};
+}
+
 struct vl_fabric_link *vl_live_network_link(const struct vl_live_node *node, uint32_t port)
 {
 	if (port >= node->port_count || !node->ports[port].peer)

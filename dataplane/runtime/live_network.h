@@ -76,6 +76,9 @@ int vl_live_network_connect(struct vl_live_network *network, struct vl_live_node
 			    uint32_t port_a, struct vl_live_node *b, uint32_t port_b,
 			    const struct vl_link_config *forward,
 			    const struct vl_link_config *backward, struct vl_error *error);
+/* Shows every frame at a node's port, on the node's worker; before the start. NULL: none. */
+void vl_live_network_set_tap(struct vl_live_node *node, uint32_t port,
+			     const struct vl_frame_tap *tap);
 /* The link that leaves a node by a port; NULL: none. */
 struct vl_fabric_link *vl_live_network_link(const struct vl_live_node *node, uint32_t port);
 /* Gives every switch a route to every endpoint, by the fewest hops. -ENETUNREACH. */

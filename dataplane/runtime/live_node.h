@@ -21,7 +21,8 @@ struct live_port {
 	struct live_port *peer; /* NULL: not connected */
 	struct rte_ring *ring;  /* of frames, to the peer's worker; NULL: it is the same */
 	struct vl_frame *held;  /* arrived, but the ring was full */
-	bool has_backlog;       /* the last round left frames that the line had no time for */
+	struct vl_frame_tap tap;
+	bool has_backlog; /* the last round left frames that the line had no time for */
 	struct vl_fabric_link link;
 };
 

@@ -18,10 +18,18 @@
 #define ARRIVAL_BURST  64
 #define TRANSMIT_BURST 64
 
+static void show(const struct live_port *port, enum vl_direction direction,
+		 const struct vl_frame *frame, uint64_t now)
+{
+	if (unlikely(port->tap.see != NULL))
+		port->tap.see(port->tap.context, direction, frame, now, NULL);
+}
+
 static void deliver(struct live_port *port, struct vl_frame *frame, uint64_t now)
 {
 	struct vl_live_node *node = port->node;
 
+	show(port, VL_DIRECTION_RECEIVED, frame, now);
 	if (node->sw) {
 		vl_switch_receive(node->sw, port->number, frame, now);
 		return;
@@ -118,6 +126,7 @@ static uint32_t transmit(struct live_part *part, struct live_port *port, uint64_
 			port->has_backlog = false;
 			break;
 		}
+		show(port, VL_DIRECTION_TRANSMITTED, frame, now);
 		vl_fabric_link_send(&port->link, frame, now);
 		count++;
 	}

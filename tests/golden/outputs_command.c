@@ -64,7 +64,6 @@ static void what_selects_packets_needs_a_capture(void)
 {
 	expect_afresh("$V lab --pcap-count 5", 2, "--pcap FILE is missing");
 	expect_afresh("$V lab --pcap-from 5us", 2, "--pcap FILE is missing");
-	expect_afresh("$V lab --live --pcap x.pcap", 2, "virtual time only");
 }
 
 static const struct test tests[] = {
