@@ -12,7 +12,7 @@
 /* Connections that are being made at a time. */
 #define WINDOW 64u
 /* That of ucmatose and udaddy. */
-#define DEFAULT_PORT 7174u
+#define DEFAULT_PORT 7471u
 
 enum link_state {
 	LINK_NONE,

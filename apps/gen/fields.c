@@ -98,7 +98,7 @@ static const struct vl_field config_fields[] = {
 		     "how it is set up: control (a verbline endpoint), cm (any listener of the "
 		     "RDMA connection manager) or given (numbers and keys) [control]"),
 	QUANTITY_FIELD("peer_port", struct gen_config, peer_port, COUNT, 1, 65535,
-		       "that it listens on [18600; with cm 7174]"),
+		       "that it listens on [18600; with cm 7471]"),
 	QUANTITY_FIELD("duration", struct gen_config, duration, DURATION, 1000000, 100000 * SECOND,
 		       "of the run [10s; with messages in all groups until they are done]"),
 	QUANTITY_FIELD("warm_up", struct gen_config, warm_up, DURATION, 0, 100000 * SECOND,

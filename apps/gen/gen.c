@@ -99,7 +99,7 @@ static const struct vl_option options[] = {
 	 .type = VL_OPTION_TEXTS,
 	 .offset = offsetof(struct gen_options, sets)},
 	OPTIONAL_TEXT('p', "peer-port", "N", peer_port,
-		      "Port that the peer listens on [18600; with -R 7174]"),
+		      "Port that the peer listens on [18600; with -R 7471]"),
 	FLAG('R', "cm", cm,
 	     "Connect each queue pair by the RDMA connection manager, to any listener"),
 	NUMBER("remote-qpn", remote_qpn, 2, 0xfffffe,

@@ -86,17 +86,22 @@ static void check_rate(const struct gen_run *run, const struct gen_group_result 
 {
 	double off = result->sent - result->asked;
 	double allowed = TOLERANCE * result->asked + granularity(result) / result->seconds;
+	char late[100];
 	bool is_slowed = result->group->cc.resolved.algorithm != &vl_cc_none && cnps(run);
 
+	snprintf(late, sizeof(late),
+		 "; its schedules were put off by %.1f ms: the CPU was taken, or the peer slow",
+		 (double)result->put_off / 1e6);
 	check->name = "rate";
 	check->passed = (off >= -allowed && off <= allowed) || (off < 0 && is_slowed);
 	snprintf(check->text, sizeof(check->text),
-		 "group %s: asked for %.6g %s/s, sent %.6g (%+.4f%%)%s", result->group->name,
+		 "group %s: asked for %.6g %s/s, sent %.6g (%+.4f%%)%s%s", result->group->name,
 		 result->counts == VL_RATE_OF_MESSAGES ? result->asked : result->asked / 1e9,
 		 result->counts == VL_RATE_OF_MESSAGES ? "messages" : "Gb",
 		 result->counts == VL_RATE_OF_MESSAGES ? result->sent : result->sent / 1e9,
 		 100 * off / result->asked,
-		 off < -allowed && is_slowed ? "; CNPs slowed it down" : "");
+		 off < -allowed && is_slowed ? "; CNPs slowed it down" : "",
+		 off < -allowed && !is_slowed && result->put_off ? late : "");
 }
 
 unsigned int gen_checks(const struct gen_run *run, const struct gen_group_result *groups,

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* `verbline gen` as its users call it, with the peer in the same process. */
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/command.h"
+
+static json_t *read_json(const char *name)
+{
+	char path[512];
+	json_t *root;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	root = json_load_file(path, 0, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(root);
+	return root;
+}
+
+static json_int_t whole(const json_t *object, const char *name)
+{
+	const json_t *value = json_object_get(object, name);
+
+	CU_ASSERT_TRUE_FATAL(json_is_integer(value));
+	return json_integer_value(value);
+}
+
+/* Everything that is counted agrees: what was completed here, and what came there. */
+static void test_counted(void)
+{
+	json_t *root, *group, *peer;
+
+	expect("$V --loopback --no-hugepages -q 3 -n 200 -s 5000 --json out.json --hgrm out.hgrm",
+	       0, "All checks passed");
+	root = read_json("out.json");
+	group = json_array_get(json_object_get(root, "groups"), 0);
+	peer = json_object_get(json_object_get(root, "peer"), "counters");
+	CU_ASSERT_EQUAL(whole(group, "message_tx"), 600);
+	CU_ASSERT_EQUAL(whole(group, "bytes"), 3000000);
+	CU_ASSERT_EQUAL(whole(peer, "data_bytes_rx"), 3000000);
+	CU_ASSERT_EQUAL(whole(json_object_get(group, "completion_time"), "count"), 600);
+	CU_ASSERT_EQUAL(json_array_size(json_object_get(root, "qps")), 3);
+	for (size_t i = 0; i < 3; i++)
+		CU_ASSERT_EQUAL(whole(json_array_get(json_object_get(root, "qps"), i),
+				      "messages_completed"),
+				200);
+	CU_ASSERT_PTR_NOT_NULL(json_object_get(json_object_get(root, "host"), "dpdk"));
+	json_decref(root);
+	expect("grep -c 1.000000000000 out.hgrm", 0, "1");
+}
+
+/* Every transport and verb, in groups of a file. */
+static void test_file(void)
+{
+	json_t *root;
+
+	expect("printf 'groups:\\n"
+	       "- {name: rc, qps: 5, messages: 100, mix: \"write:9000, read:100..20000, send:64, "
+	       "fetch_add:\"}\\n"
+	       "- {name: uc, transport: UC, messages: 100, verb: write_imm, size: 4KiB}\\n"
+	       "- {name: ud, transport: UD, messages: 100, verb: send, qps: 2}\\n' > g.yaml; "
+	       "$V g.yaml --loopback --no-hugepages --json file.json --per-qp",
+	       0, "All checks passed");
+	root = read_json("file.json");
+	CU_ASSERT_EQUAL(whole(json_array_get(json_object_get(root, "groups"), 0), "message_tx"),
+			500);
+	CU_ASSERT_EQUAL(whole(json_array_get(json_object_get(root, "groups"), 1), "message_tx"),
+			100);
+	CU_ASSERT_EQUAL(whole(json_array_get(json_object_get(root, "groups"), 2), "message_tx"),
+			200);
+	json_decref(root);
+}
+
+/* A rate, in two workers' halves where there are as many CPUs; a shared machine may miss it, which
+ * is told. */
+static void test_rate(void)
+{
+	json_t *root, *rate;
+	double sent;
+
+	expect("$V --loopback --no-hugepages -q 10 --rate 100Mb/s --per group -s 1000 -D 1 "
+	       "--no-checks --json rate.json --pacing-hgrm pacing.hgrm",
+	       0, "pacing error");
+	root = read_json("rate.json");
+	rate = json_object_get(json_array_get(json_object_get(root, "groups"), 0), "rate");
+	CU_ASSERT_DOUBLE_EQUAL(json_real_value(json_object_get(rate, "asked_per_s")), 1e8, 1);
+	sent = json_real_value(json_object_get(rate, "sent_per_s"));
+	CU_ASSERT_TRUE(sent > 0.3e8 && sent < 1.02e8);
+	json_decref(root);
+}
+
+static void test_perftest(void)
+{
+	expect("$V --loopback --no-hugepages -n 100 -s 4096 --perftest", 0, "BW average[Gb/sec]");
+	expect("$V --loopback --no-hugepages -n 100 -s 8 -t 1 --perftest --latency", 0,
+	       "t_typical[usec]");
+}
+
+static void test_usage(void)
+{
+	expect("$V --show > shown.yaml; $V shown.yaml --port nosuch:1 --ip 10.0.0.1/24", 2,
+	       "nosuch");
+	expect("$V --keys", 0, "ramp_from");
+	expect("$V --loopback -q 0", 2, "groups[0].qps");
+	expect("$V --loopback --port null", 2, "--loopback has ports");
+	expect("echo 'groups: [{qps: 2}]' > two.yaml; $V two.yaml --loopback -q 3", 2,
+	       "--set groups[0].qps=3");
+	expect("$V --loopback --set groups[0].port=4 -D 1 --no-hugepages", 2, "leaves by port 4");
+	expect("$V nofile.yaml --loopback", 2, "nofile.yaml");
+}
+
+static const struct test tests[] = {
+	{"counted", test_counted},   {"file", test_file},   {"rate", test_rate},
+	{"perftest", test_perftest}, {"usage", test_usage},
+};
+
+int main(int argc, char **argv)
+{
+	return COMMAND_RUN_SUITE("gen_command", "gen", tests, argc, argv);
+}
