@@ -59,6 +59,14 @@ static int ethdev_steer_qpn(struct vl_port *port, uint32_t qpn, uint32_t mask, u
 				error);
 }
 
+static bool ethdev_is_up(struct vl_port *port)
+{
+	struct rte_eth_link link = {0};
+
+	return !rte_eth_link_get_nowait(((struct ethdev_port *)port)->id, &link) &&
+	       link.link_status == RTE_ETH_LINK_UP;
+}
+
 static void ethdev_statistics(struct vl_port *port, struct vl_port_statistics *statistics)
 {
 	struct rte_eth_stats found;
@@ -114,6 +122,7 @@ static const struct vl_port_operations ethdev_operations = {
 	.kind = "ethdev",
 	.receive = ethdev_receive,
 	.transmit = ethdev_transmit,
+	.is_up = ethdev_is_up,
 	.steer_qpn = ethdev_steer_qpn,
 	.statistics = ethdev_statistics,
 	.close = ethdev_close,

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <libgen.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -21,16 +22,22 @@
 
 #define MAX_ID    UINT16_MAX
 #define LOG2_RING 10
+/* A server answers at once, if its program is not stopped. */
+#define GREETING_MS 1000
+#define REFUSAL_MS  50
+#define JOIN_MS     200
 
 enum role {
 	ROLE_SERVER,
 	ROLE_CLIENT,
 };
 
-/* 0: somebody listens there; else why not. */
+/* 0: a server listens there; else why not. Its greeting is waited for: DPDK's server cannot bear
+ * one who leaves before it. */
 static int try_socket(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct pollfd greeting;
 	int file = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), result = 0;
 
 	if (file < 0)
@@ -38,7 +45,22 @@ static int try_socket(const char *path)
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
 	if (connect(file, (const struct sockaddr *)&address, sizeof(address)))
 		result = -errno;
+	greeting = (struct pollfd){.fd = file, .events = POLLIN};
+	if (!result)
+		poll(&greeting, 1, GREETING_MS);
 	close(file);
+	return result;
+}
+
+/* The same, of a socket that is there: for a moment one that is being made refuses too. */
+static int try_existing(const char *path)
+{
+	int result = try_socket(path);
+
+	for (unsigned int i = 0; i < REFUSAL_MS && result == -ECONNREFUSED; i++) {
+		usleep(1000);
+		result = try_socket(path);
+	}
 	return result;
 }
 
@@ -57,7 +79,7 @@ static int prepare_server(const char *name, const char *path, struct vl_error *e
 	if (!S_ISSOCK(found.st_mode))
 		return vl_error_set(error, -EEXIST, "port %s: %s exists and is no socket", name,
 				    path);
-	switch (try_socket(path)) {
+	switch (try_existing(path)) {
 	case 0:
 		return vl_error_set(error, -EADDRINUSE,
 				    "port %s: another server listens at %s; be its client: "
@@ -84,7 +106,7 @@ static int choose_role(const char *name, const char *path, bool wants_server, bo
 	if (wants_client)
 		return 0;
 	if (!wants_server) {
-		result = try_socket(path);
+		result = try_existing(path);
 		if (!result)
 			return 0;
 		if (result == -EACCES || result == -EPERM)
@@ -109,6 +131,13 @@ static void write_devargs(struct vl_ethdev_plan *plan, const char *path, enum ro
 		 LOG2_RING);
 }
 
+/* A server that has just begun refuses the first attempts. */
+static void join(struct vl_port *port)
+{
+	for (unsigned int i = 0; i < JOIN_MS && !vl_port_is_up(port); i++)
+		usleep(1000);
+}
+
 static struct vl_port *open_memif(const char *name, const char *detail,
 				  const struct vl_port_config *config, int *code,
 				  struct vl_error *error)
@@ -127,7 +156,7 @@ static struct vl_port *open_memif(const char *name, const char *detail,
 	};
 	char path[VL_PORT_DETAIL_LENGTH];
 	struct vl_port *port;
-	enum role role;
+	enum role role = ROLE_CLIENT;
 
 	*code = vl_port_name_read(name, detail, 0, path, options, RTE_DIM(options), error);
 	if (!*code && strlen(path) >= sizeof(((struct sockaddr_un *)0)->sun_path))
@@ -145,8 +174,11 @@ static struct vl_port *open_memif(const char *name, const char *detail,
 	/* Two programs that begin at the same time both find nobody there. */
 	if (!port && role == ROLE_SERVER && !is_server && !try_socket(path)) {
 		write_devargs(&plan, path, ROLE_CLIENT, id);
+		role = ROLE_CLIENT;
 		port = vl_ethdev_open(&plan, config, error);
 	}
+	if (port && role == ROLE_CLIENT)
+		join(port);
 	return port;
 }
 

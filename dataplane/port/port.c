@@ -83,6 +83,11 @@ struct vl_port *vl_port_open(const char *name, const struct vl_port_config *conf
 	return kind->open(name, name + strlen(kind->prefix), config, &code, error);
 }
 
+bool vl_port_is_up(struct vl_port *port)
+{
+	return !port->operations->is_up || port->operations->is_up(port);
+}
+
 int vl_port_steer_qpn(struct vl_port *port, uint32_t qpn, uint32_t mask, uint16_t queue,
 		      struct vl_error *error)
 {

@@ -72,7 +72,8 @@ struct vl_port_operations {
 			    uint16_t count);
 	uint16_t (*transmit)(struct vl_port *port, uint16_t queue, struct rte_mbuf **mbufs,
 			     uint16_t count);
-	/* Control thread. steer_qpn may be NULL. */
+	/* Control thread. is_up and steer_qpn may be NULL. */
+	bool (*is_up)(struct vl_port *port);
 	int (*steer_qpn)(struct vl_port *port, uint32_t qpn, uint32_t mask, uint16_t queue,
 			 struct vl_error *error);
 	void (*statistics)(struct vl_port *port, struct vl_port_statistics *statistics);
@@ -108,6 +109,10 @@ static inline uint16_t vl_port_transmit(struct vl_port *port, uint16_t queue,
 void vl_port_statistics(struct vl_port *port, struct vl_port_statistics *statistics);
 /* Frees what is still queued in the port, and the port. NULL is allowed. */
 void vl_port_close(struct vl_port *port);
+
+/* Whether the link is up. Control thread. A memif client whose server was away, or came back, is
+ * joined to it by being asked: ask until it is true, and every second or so from then on. */
+bool vl_port_is_up(struct vl_port *port);
 
 /* Brings RoCEv2 packets whose destination QPN, under the 24-bit mask, is qpn to a queue. 0;
  * -ENOTSUP: the device, or this version of DPDK, has no such rules; or what the device says. */

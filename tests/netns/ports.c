@@ -8,7 +8,7 @@
 
 #include "dataplane/runtime/eal.h"
 #include "dataplane/runtime/mempool.h"
-#include "tests/netns/port_frames.h"
+#include "tests/support/port_frames.h"
 #include "tests/support/netns.h"
 #include "tests/support/suite.h"
 

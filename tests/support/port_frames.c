@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-#include "tests/netns/port_frames.h"
+#include "tests/support/port_frames.h"
 
 #include <rte_mbuf.h>
 
