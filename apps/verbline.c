@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "apps/fault/command.h"
 #include "apps/endpoint/endpoint.h"
+#include "apps/fault/command.h"
 #include "apps/gen/gen.h"
 #include "apps/inspect/inspect.h"
 #include "apps/lab.h"
@@ -16,6 +16,7 @@
 #include "apps/option.h"
 #include "apps/pfc/pfc.h"
 #include "apps/replay/replay.h"
+#include "apps/verdict/command.h"
 
 static const struct vl_command *const commands[] = {
 	&vl_lab_command,
@@ -29,6 +30,7 @@ static const struct vl_command *const commands[] = {
 	&vl_udaddy_command,
 	&vl_exercise_command,
 	&vl_faults_command,
+	&vl_verdict_command,
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))

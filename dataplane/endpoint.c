@@ -282,7 +282,7 @@ static bool transmit_packet(struct vl_endpoint *endpoint, uint64_t now, struct v
 		frame->length = vl_serialize(&outgoing, frame->data, frame->capacity);
 		if (frame->length) {
 			frame->priority = outgoing.priority;
-			if (endpoint->filter.transmit)
+			if (endpoint->filter.transmit || endpoint->tap.see)
 				frame->source_qpn = vl_qp_number(outgoing.qp);
 			return true;
 		}

@@ -273,6 +273,7 @@ static bool has_succeeded(const struct vl_endpoint_run *run)
 
 static int write_results(struct vl_endpoint_run *run)
 {
+	int status = VL_EXIT_OK;
 	char error[256];
 
 	print_notices(run);
@@ -285,11 +286,13 @@ static int write_results(struct vl_endpoint_run *run)
 	vl_endpoint_report_print(run, stdout);
 	if (run->faults)
 		vl_faults_print(run->faults, stdout);
+	if (vl_faults_has_failed(run->faults))
+		status = VL_EXIT_FAILED;
 	if (!run->host_options->json)
-		return VL_EXIT_OK;
+		return status;
 	if (!vl_json_file_write(vl_endpoint_report_json(run), run->host_options->json, error,
 				sizeof(error)))
-		return VL_EXIT_OK;
+		return status;
 	vl_command_error(run->command, "%s", error);
 	return VL_EXIT_FAILED;
 }

@@ -2,8 +2,8 @@
 /* Copyright (c) 2026 the verbline authors */
 
 /*
- * Faults on purpose and the behaviour of a test target, as options of the commands that put
- * endpoints on ports. A command
+ * Faults on purpose, the behaviour of a test target and the judging of the peer, as options of the
+ * commands that put endpoints on ports. A command
  *
  *   has a struct vl_fault_options in its values, from VL_FAULT_OPTIONS_INIT, and the rows
  *   VL_FAULT_OPTIONS(struct its_values, fault) in its option table;
@@ -24,6 +24,7 @@
 #include <jansson.h>
 
 #include "apps/option.h"
+#include "apps/verdict/options.h"
 #include "dataplane/runtime/host.h"
 
 enum vl_fault_drain_overflow {
@@ -48,54 +49,56 @@ struct vl_fault_options {
 	uint64_t rnr_timer;      /* ns; rounded up to a code */
 	uint64_t coalesce_acks;  /* 1: every ACK is sent */
 	uint64_t coalesce_delay; /* ns */
+	struct vl_verdict_options verdict;
 };
 
 #define VL_FAULT_OPTIONS_INIT                                                                      \
 	{                                                                                          \
 		.cnp_interval = UINT64_MAX, .cnp_dscp = UINT64_MAX, .cnp_priority = UINT64_MAX,    \
 		.drain_buffer = 262144, .drain_priority = 3, .receive_burst = 16,                  \
-		.rnr_timer = 640000, .coalesce_acks = 1, .coalesce_delay = 10000                   \
+		.rnr_timer = 640000, .coalesce_acks = 1, .coalesce_delay = 10000,                  \
+		.verdict = VL_VERDICT_OPTIONS_INIT                                                 \
 	}
 
 /* Rows of an option table; type_: the structure of the command's values, member_: the struct
  * vl_fault_options in it. */
-#define VL_FAULT_OPTIONS(type_, member_)                                                             \
+#define VL_FAULT_OPTIONS(type_, member_)                                                           \
 	{.name = "events",                                                                         \
 	 .argument = "FILE",                                                                       \
 	 .help = "Faults on purpose: a YAML list of events, or the name of a ready one "           \
 		 "('verbline faults' lists them, and all keys)",                                   \
 	 .type = VL_OPTION_TEXT,                                                                   \
-	 .offset = offsetof(type_, member_.events)},                                                 \
+	 .offset = offsetof(type_, member_.events)},                                               \
 		{.name = "cnp-interval",                                                           \
 		 .argument = "TIME",                                                               \
 		 .help = "Least time between CNPs, whole microseconds [the congestion control's]", \
 		 .type = VL_OPTION_QUANTITY,                                                       \
-		 .offset = offsetof(type_, member_.cnp_interval),                                    \
+		 .offset = offsetof(type_, member_.cnp_interval),                                  \
 		 .quantity = VL_QUANTITY_DURATION,                                                 \
 		 .most = UINT64_C(131071000)},                                                     \
 		{.name = "cnp-scope",                                                              \
 		 .argument = "SCOPE",                                                              \
 		 .help = "What shares that time: each qp, all QPs of an ip, or the port [qp]",     \
 		 .type = VL_OPTION_CHOICE,                                                         \
-		 .offset = offsetof(type_, member_.cnp_scope),                                       \
+		 .offset = offsetof(type_, member_.cnp_scope),                                     \
 		 .choices = vl_fault_cnp_scopes},                                                  \
 		{.name = "cnp-dscp",                                                               \
 		 .argument = "DSCP",                                                               \
 		 .help = "DSCP of CNPs [48]",                                                      \
 		 .type = VL_OPTION_NUMBER,                                                         \
-		 .offset = offsetof(type_, member_.cnp_dscp),                                        \
+		 .offset = offsetof(type_, member_.cnp_dscp),                                      \
 		 .most = 63},                                                                      \
 		{.name = "cnp-priority",                                                           \
 		 .argument = "PRIORITY",                                                           \
 		 .help = "Priority (PCP) of CNPs [6]",                                             \
 		 .type = VL_OPTION_NUMBER,                                                         \
-		 .offset = offsetof(type_, member_.cnp_priority),                                    \
+		 .offset = offsetof(type_, member_.cnp_priority),                                  \
 		 .most = 7},                                                                       \
 		{.name = "drain-rate",                                                             \
 		 .argument = "RATE",                                                               \
 		 .help = "Slow receiver: take frames in no faster than this [line rate]",          \
 		 .type = VL_OPTION_QUANTITY,                                                       \
-		 .offset = offsetof(type_, member_.drain_rate),                                      \
+		 .offset = offsetof(type_, member_.drain_rate),                                    \
 		 .quantity = VL_QUANTITY_RATE,                                                     \
 		 .least = 1000000,                                                                 \
 		 .most = UINT64_C(1600000000000)},                                                 \
@@ -103,7 +106,7 @@ struct vl_fault_options {
 		 .argument = "SIZE",                                                               \
 		 .help = "Slow receiver: room for frames that wait [256KiB]",                      \
 		 .type = VL_OPTION_QUANTITY,                                                       \
-		 .offset = offsetof(type_, member_.drain_buffer),                                    \
+		 .offset = offsetof(type_, member_.drain_buffer),                                  \
 		 .quantity = VL_QUANTITY_SIZE,                                                     \
 		 .least = 16384,                                                                   \
 		 .most = UINT64_C(1) << 26},                                                       \
@@ -112,34 +115,34 @@ struct vl_fault_options {
 		 .help = "Slow receiver: drop what finds no room, or send pfc pauses from half "   \
 			 "full on [drop]",                                                         \
 		 .type = VL_OPTION_CHOICE,                                                         \
-		 .offset = offsetof(type_, member_.drain_overflow),                                  \
+		 .offset = offsetof(type_, member_.drain_overflow),                                \
 		 .choices = vl_fault_drain_overflows},                                             \
 		{.name = "drain-priority",                                                         \
 		 .argument = "PRIORITY",                                                           \
 		 .help = "Slow receiver: the priority that its pauses are for [3]",                \
 		 .type = VL_OPTION_NUMBER,                                                         \
-		 .offset = offsetof(type_, member_.drain_priority),                                  \
+		 .offset = offsetof(type_, member_.drain_priority),                                \
 		 .most = 7},                                                                       \
 		{.name = "receive-rate",                                                           \
 		 .argument = "N",                                                                  \
 		 .help = "Receives posted per second on each connection; messages beyond are "     \
 			 "refused with RNR NAKs [no limit]",                                       \
 		 .type = VL_OPTION_NUMBER,                                                         \
-		 .offset = offsetof(type_, member_.receive_rate),                                    \
+		 .offset = offsetof(type_, member_.receive_rate),                                  \
 		 .least = 1,                                                                       \
 		 .most = 1000000000},                                                              \
 		{.name = "receive-burst",                                                          \
 		 .argument = "N",                                                                  \
 		 .help = "Receives posted at most at a time, with --receive-rate [16]",            \
 		 .type = VL_OPTION_NUMBER,                                                         \
-		 .offset = offsetof(type_, member_.receive_burst),                                   \
+		 .offset = offsetof(type_, member_.receive_burst),                                 \
 		 .least = 1,                                                                       \
 		 .most = 65536},                                                                   \
 		{.name = "rnr-timer",                                                              \
 		 .argument = "TIME",                                                               \
 		 .help = "How long the RNR NAKs of --receive-rate ask to wait [640us]",            \
 		 .type = VL_OPTION_QUANTITY,                                                       \
-		 .offset = offsetof(type_, member_.rnr_timer),                                       \
+		 .offset = offsetof(type_, member_.rnr_timer),                                     \
 		 .quantity = VL_QUANTITY_DURATION,                                                 \
 		 .least = 10000,                                                                   \
 		 .most = UINT64_C(655360000)},                                                     \
@@ -147,15 +150,18 @@ struct vl_fault_options {
 		 .argument = "N",                                                                  \
 		 .help = "Send only every n-th ACK of a connection [1]",                           \
 		 .type = VL_OPTION_NUMBER,                                                         \
-		 .offset = offsetof(type_, member_.coalesce_acks),                                   \
+		 .offset = offsetof(type_, member_.coalesce_acks),                                 \
 		 .least = 1,                                                                       \
 		 .most = 65536},                                                                   \
-	{                                                                                          \
-		.name = "coalesce-delay", .argument = "TIME",                                      \
-		.help = "Send a coalesced ACK after this time at the latest [10us]",               \
-		.type = VL_OPTION_QUANTITY, .offset = offsetof(type_, member_.coalesce_delay),       \
-		.quantity = VL_QUANTITY_DURATION, .least = 1000, .most = 1000000000                \
-	}
+		{.name = "coalesce-delay",                                                         \
+		 .argument = "TIME",                                                               \
+		 .help = "Send a coalesced ACK after this time at the latest [10us]",              \
+		 .type = VL_OPTION_QUANTITY,                                                       \
+		 .offset = offsetof(type_, member_.coalesce_delay),                                \
+		 .quantity = VL_QUANTITY_DURATION,                                                 \
+		 .least = 1000,                                                                    \
+		 .most = 1000000000},                                                              \
+		VL_VERDICT_OPTIONS(type_, member_.verdict)
 
 struct vl_faults;
 
@@ -172,9 +178,12 @@ int vl_faults_attach(struct vl_faults *faults, struct vl_endpoint *endpoint, uin
 /* The same for all endpoints of a host. */
 int vl_faults_attach_host(struct vl_faults *faults, struct vl_host *host, uint32_t port_count,
 			  uint32_t worker_count, struct vl_error *error);
-/* While no endpoint runs: what each event did, on all endpoints together. */
-void vl_faults_print(const struct vl_faults *faults, FILE *out);
-json_t *vl_faults_json(const struct vl_faults *faults);
+/* While no endpoint runs, and before they are destroyed: what each event did, on all endpoints
+ * together, and the verdicts on the peer. */
+void vl_faults_print(struct vl_faults *faults, FILE *out);
+json_t *vl_faults_json(struct vl_faults *faults);
+/* Whether a verdict was asked for, and is that the peer failed: the command's exit status. */
+bool vl_faults_has_failed(struct vl_faults *faults);
 void vl_faults_destroy(struct vl_faults *faults);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "apps/fault/event_list.h"
 #include "apps/scenario/scenario.h"
+#include "apps/verdict/verdict.h"
 #include "dataplane/fault/fault.h"
 
 #include <errno.h>
@@ -17,6 +18,13 @@
 const char *const vl_fault_drain_overflows[] = {"drop", "pfc", NULL};
 const char *const vl_fault_cnp_scopes[] = {"qp", "ip", "port", NULL};
 
+/* Sees the frames of an endpoint before whoever looked before. */
+struct watcher {
+	struct vl_verdict *verdict;
+	struct vl_frame_tap next;
+	const struct vl_endpoint *endpoint;
+};
+
 struct vl_faults {
 	struct vl_fault_options options;
 	struct vl_event_list *list; /* NULL: policies only */
@@ -25,6 +33,9 @@ struct vl_faults {
 	struct vl_cc_parameters cc;
 	struct vl_fault **engines;
 	uint32_t engine_count, engine_capacity;
+	struct watcher **watchers;
+	uint32_t watcher_count, watcher_capacity;
+	struct vl_verdict *verdict; /* of all together, once it is asked for */
 };
 
 /* ---- Reading -------------------------------------------------------------------------------- */
@@ -83,7 +94,8 @@ int vl_faults_create(const struct vl_command *command, const struct vl_fault_opt
 	struct vl_faults *made;
 
 	*faults = NULL;
-	if (!has_notification_options(options) && !has_filter_options(options))
+	if (!has_notification_options(options) && !has_filter_options(options) &&
+	    !options->verdict.wanted)
 		return -1;
 	if (options->cnp_interval != UINT64_MAX && options->cnp_interval % 1000) {
 		vl_command_error(command,
@@ -183,24 +195,34 @@ static struct vl_fault_config engine_config(const struct vl_faults *faults,
 	return config;
 }
 
-int vl_faults_attach(struct vl_faults *faults, struct vl_endpoint *endpoint, uint64_t rate)
+/* Room for one more pointer. */
+static int grow(void *array, uint32_t count, uint32_t *capacity)
+{
+	void **pointers = array;
+	uint32_t wanted = *capacity ? 2 * *capacity : 16;
+	void *grown;
+
+	if (count < *capacity)
+		return 0;
+	grown = realloc(*pointers, wanted * sizeof(void *));
+	if (!grown)
+		return -ENOMEM;
+	*pointers = grown;
+	*capacity = wanted;
+	return 0;
+}
+
+static int attach_engine(struct vl_faults *faults, struct vl_endpoint *endpoint, uint64_t rate)
 {
 	struct vl_fault_config config;
 	struct vl_frame_filter filter;
 	struct vl_fault *engine;
 	int error = 0;
 
-	if (!faults || !has_filter_options(&faults->options))
+	if (!has_filter_options(&faults->options))
 		return 0;
-	if (faults->engine_count == faults->engine_capacity) {
-		uint32_t capacity = faults->engine_capacity ? 2 * faults->engine_capacity : 16;
-		struct vl_fault **engines = realloc(faults->engines, capacity * sizeof(*engines));
-
-		if (!engines)
-			return -ENOMEM;
-		faults->engines = engines;
-		faults->engine_capacity = capacity;
-	}
+	if (grow(&faults->engines, faults->engine_count, &faults->engine_capacity))
+		return -ENOMEM;
 	config = engine_config(faults, endpoint, rate);
 	engine = vl_fault_create(&config, &error);
 	if (!engine)
@@ -211,6 +233,50 @@ int vl_faults_attach(struct vl_faults *faults, struct vl_endpoint *endpoint, uin
 	return 0;
 }
 
+static void watch(void *context, enum vl_direction direction, const struct vl_frame *frame,
+		  uint64_t now, const char *comment)
+{
+	struct watcher *watcher = context;
+
+	vl_verdict_see(watcher->verdict, direction, frame, now, comment);
+	if (watcher->next.see)
+		watcher->next.see(watcher->next.context, direction, frame, now, comment);
+}
+
+static int attach_watcher(struct vl_faults *faults, struct vl_endpoint *endpoint, uint64_t rate)
+{
+	struct vl_verdict_config config = vl_verdict_options_config(&faults->options.verdict);
+	struct vl_frame_tap tap = {.see = watch};
+	struct watcher *watcher;
+
+	if (!faults->options.verdict.wanted)
+		return 0;
+	if (grow(&faults->watchers, faults->watcher_count, &faults->watcher_capacity))
+		return -ENOMEM;
+	watcher = calloc(1, sizeof(*watcher));
+	if (!watcher)
+		return -ENOMEM;
+	config.rate = rate;
+	watcher->verdict = vl_verdict_create(&config);
+	if (!watcher->verdict) {
+		free(watcher);
+		return -ENOMEM;
+	}
+	watcher->next = endpoint->tap;
+	watcher->endpoint = endpoint;
+	faults->watchers[faults->watcher_count++] = watcher;
+	tap.context = watcher;
+	vl_endpoint_set_tap(endpoint, &tap);
+	return 0;
+}
+
+int vl_faults_attach(struct vl_faults *faults, struct vl_endpoint *endpoint, uint64_t rate)
+{
+	int error = faults ? attach_engine(faults, endpoint, rate) : 0;
+
+	return error || !faults ? error : attach_watcher(faults, endpoint, rate);
+}
+
 void vl_faults_destroy(struct vl_faults *faults)
 {
 	if (!faults)
@@ -218,6 +284,12 @@ void vl_faults_destroy(struct vl_faults *faults)
 	for (uint32_t i = 0; i < faults->engine_count; i++)
 		vl_fault_destroy(faults->engines[i]);
 	free(faults->engines);
+	for (uint32_t i = 0; i < faults->watcher_count; i++) {
+		vl_verdict_destroy(faults->watchers[i]->verdict);
+		free(faults->watchers[i]);
+	}
+	free(faults->watchers);
+	vl_verdict_destroy(faults->verdict);
 	vl_event_list_free(faults->list);
 	free(faults->source);
 	free(faults);
@@ -272,13 +344,35 @@ static void print_events(const struct vl_faults *faults, FILE *out)
 	}
 }
 
-void vl_faults_print(const struct vl_faults *faults, FILE *out)
+/* The verdict of all endpoints together; NULL: none was asked for. */
+static const struct vl_verdict *judge(struct vl_faults *faults)
 {
-	struct vl_fault_counters sum;
+	struct vl_verdict_config config;
 
-	if (!faults || !faults->engine_count)
-		return;
-	sum = sum_counters(faults);
+	if (!faults || faults->verdict || !faults->watcher_count)
+		return faults ? faults->verdict : NULL;
+	config = vl_verdict_options_config(&faults->options.verdict);
+	faults->verdict = vl_verdict_create(&config);
+	for (uint32_t i = 0; faults->verdict && i < faults->watcher_count; i++) {
+		struct watcher *watcher = faults->watchers[i];
+
+		vl_verdict_finish(watcher->verdict, watcher->endpoint->now);
+		vl_verdict_merge(faults->verdict, watcher->verdict);
+	}
+	return faults->verdict;
+}
+
+bool vl_faults_has_failed(struct vl_faults *faults)
+{
+	const struct vl_verdict *verdict = judge(faults);
+
+	return verdict && vl_verdict_has_failed(verdict);
+}
+
+static void print_engines(const struct vl_faults *faults, FILE *out)
+{
+	struct vl_fault_counters sum = sum_counters(faults);
+
 	fprintf(out, "\nFaults on purpose%s%s\n", faults->source ? ": " : "",
 		faults->source ? faults->source : "");
 	print_events(faults, out);
@@ -287,6 +381,16 @@ void vl_faults_print(const struct vl_faults *faults, FILE *out)
 		fprintf(out, "  %-24s %12" PRIu64 " %s %s\n", #name, sum.name, unit, meaning);
 	VL_FAULT_COUNTERS(PRINT)
 #undef PRINT
+}
+
+void vl_faults_print(struct vl_faults *faults, FILE *out)
+{
+	const struct vl_verdict *verdict = judge(faults);
+
+	if (faults && faults->engine_count)
+		print_engines(faults, out);
+	if (verdict)
+		vl_verdict_print(verdict, out);
 }
 
 static json_t *events_json(const struct vl_faults *faults)
@@ -308,12 +412,13 @@ static json_t *events_json(const struct vl_faults *faults)
 	return array;
 }
 
-json_t *vl_faults_json(const struct vl_faults *faults)
+json_t *vl_faults_json(struct vl_faults *faults)
 {
+	const struct vl_verdict *verdict = judge(faults);
 	struct vl_fault_counters sum;
 	json_t *counters, *object;
 
-	if (!faults || !faults->engine_count)
+	if (!faults || (!faults->engine_count && !verdict))
 		return json_null();
 	sum = sum_counters(faults);
 	counters = json_object();
@@ -325,5 +430,7 @@ json_t *vl_faults_json(const struct vl_faults *faults)
 			   "seed", (json_int_t)faults->seed);
 	if (object && faults->source)
 		json_object_set_new(object, "source", json_string(faults->source));
+	if (object && verdict)
+		json_object_set_new(object, "peer", vl_verdict_json(verdict));
 	return object;
 }

@@ -270,13 +270,21 @@ static void judge_data_class(struct vl_verdict *verdict, struct verdict_flow *st
 	else
 		verdict_pass(verdict, VL_VERDICT_DATA_CLASS, "packet %" PRIu64 " has DSCP %u",
 			     packet->number, dscp);
-	if (vl_packet_ecn(packet->parsed) == VL_ECN_NOT_ECT)
+}
+
+static void judge_ecn(struct vl_verdict *verdict, struct verdict_flow *state,
+		      const struct verdict_packet *packet)
+{
+	bool is_capable = vl_packet_ecn(packet->parsed) != VL_ECN_NOT_ECT;
+
+	state->is_ecn_capable = state->is_ecn_capable || is_capable;
+	if (!is_capable && (verdict->config.expects_ecn || state->is_ecn_capable))
 		verdict_fail(verdict, VL_VERDICT_DATA_ECN,
 			     "packet %" PRIu64
 			     " (PSN %06x) is not ECN-capable: switches drop it where they would "
 			     "mark it",
 			     packet->number, packet->parsed->psn);
-	else
+	else if (is_capable)
 		verdict_pass(verdict, VL_VERDICT_DATA_ECN, "packet %" PRIu64 " is ECN-capable",
 			     packet->number);
 }
@@ -289,6 +297,7 @@ void verdict_peer_data(struct vl_verdict *verdict, const struct verdict_packet *
 	if (!state)
 		return;
 	judge_data_class(verdict, state, packet);
+	judge_ecn(verdict, state, packet);
 	state->bytes += packet->parsed->payload_length;
 	at = state->sample_count++ % VERDICT_RATE_WINDOW;
 	state->samples[at].time = packet->now;

@@ -74,7 +74,7 @@ struct verdict_flow {
 
 	/* The peer's data */
 	uint8_t dscp; /* of the first */
-	bool has_data;
+	bool has_data, is_ecn_capable;
 	struct {
 		uint64_t time, bytes;
 	} samples[VERDICT_RATE_WINDOW];

@@ -15,10 +15,14 @@
 static void set_defaults(struct vl_verdict_config *config)
 {
 #define DEFAULT(field, value) ((field) = (field) ? (field) : (value))
+#define ZERO(field)           ((field) = (field) == VL_VERDICT_ZERO ? 0 : (field))
 	DEFAULT(config->rate, UINT64_C(100000000000));
 	DEFAULT(config->cnp_dscp, 48);
 	DEFAULT(config->cnp_priority, 6);
 	DEFAULT(config->data_dscp, VL_VERDICT_ANY);
+	ZERO(config->cnp_dscp);
+	ZERO(config->cnp_priority);
+	ZERO(config->data_dscp);
 	DEFAULT(config->cnp_interval, 4000);
 	DEFAULT(config->cnp_limit, 1000000);
 	DEFAULT(config->nak_limit, 1000000);
@@ -26,6 +30,7 @@ static void set_defaults(struct vl_verdict_config *config)
 	DEFAULT(config->reaction_limit, 10000000);
 	DEFAULT(config->recovery_limit, UINT64_C(1000000000));
 	DEFAULT(config->patience, UINT64_C(2000000000));
+#undef ZERO
 #undef DEFAULT
 }
 

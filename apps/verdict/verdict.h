@@ -57,7 +57,8 @@
 	X(PAUSE_CLASSES, "pause_classes", "do its other classes go on meanwhile?",                 \
 	  "needs traffic of the peer in another class while one is paused", NULL)                  \
 	X(DATA_CLASS, "data_class", "is its data in its class?", "needs data of the peer", NULL)   \
-	X(DATA_ECN, "data_ecn", "may its data be marked (ECT)?", "needs data of the peer", NULL)
+	X(DATA_ECN, "data_ecn", "may all its data be marked (ECT)?",                               \
+	  "needs ECN-capable data of the peer, or --expect-ecn", NULL)
 
 enum vl_verdict_kind {
 #define VL_VERDICT_VALUE(enumerator, name, question, provoke, measure) VL_VERDICT_##enumerator,
@@ -72,11 +73,11 @@ enum vl_verdict_result {
 	VL_VERDICT_FAIL, /* at least once */
 };
 
-#define VL_VERDICT_ANY UINT32_MAX
+#define VL_VERDICT_ANY  UINT32_MAX
+#define VL_VERDICT_ZERO (UINT32_MAX - 1) /* the value 0, where 0 stands for the default */
 
 struct vl_verdict_config {
 	/* Captures: whose packets are judged. Live the direction says that. */
-	bool has_peer;
 	union ibv_gid peer;
 	uint64_t rate; /* bit/s of the line: the length of quanta; 0: 100 Gb/s */
 
@@ -85,6 +86,7 @@ struct vl_verdict_config {
 	uint32_t cnp_dscp;       /* [48]; ANY */
 	uint32_t cnp_priority;   /* [6], of tagged frames; ANY */
 	uint32_t data_dscp;      /* [ANY: one for each flow, and not that of CNPs] */
+	bool expects_ecn;        /* data is ECN-capable [all of a flow is, or none] */
 	uint64_t cnp_interval;   /* ns, least between CNPs of a QP [4 us] */
 	uint64_t cnp_limit;      /* ns, most from mark to CNP [1 ms] */
 	uint64_t nak_limit;      /* ns, most from gap to NAK [1 ms] */

@@ -375,6 +375,12 @@ static void test_not_ecn_capable(void)
 	begin(SERVER);
 	bench.flow_config.start = 1000;
 	run_broken((struct broken){.is_not_ecn_capable = true}, 100 * MILLISECOND);
+	expect(VL_VERDICT_DATA_ECN, VL_VERDICT_NOT_SEEN);
+	end();
+	begin(SERVER);
+	expectations.expects_ecn = true;
+	bench.flow_config.start = 1000;
+	run_broken((struct broken){.is_not_ecn_capable = true}, 100 * MILLISECOND);
 	CU_ASSERT_TRUE(bench_is_done(&bench));
 	FAILS(DATA_ECN);
 	end();

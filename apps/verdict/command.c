@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* verbline verdict: judges a host by a capture. */
+
+#include "apps/verdict/command.h"
+
+#include "apps/report/output.h"
+#include "apps/verdict/options.h"
+#include "apps/verdict/verdict.h"
+#include "dataplane/capture/reader.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+struct verdict_values {
+	struct vl_verdict_options expect;
+	const char *peer, *json;
+	uint64_t rate;
+};
+
+static const struct vl_option options[] = {
+	{.name = "peer",
+	 .argument = "ADDRESS",
+	 .help = "Whose packets are judged, IPv4 or IPv6",
+	 .type = VL_OPTION_TEXT,
+	 .offset = offsetof(struct verdict_values, peer)},
+	{.name = "rate",
+	 .argument = "RATE",
+	 .help = "Of its line, for the length of pauses [100Gb/s]",
+	 .type = VL_OPTION_QUANTITY,
+	 .offset = offsetof(struct verdict_values, rate),
+	 .quantity = VL_QUANTITY_RATE,
+	 .least = 1000000,
+	 .most = UINT64_C(1600000000000)},
+	{.name = "json",
+	 .argument = "FILE",
+	 .help = "Write the verdicts, for programs, to FILE ('-': to standard output)",
+	 .type = VL_OPTION_TEXT,
+	 .offset = offsetof(struct verdict_values, json)},
+	VL_EXPECT_OPTIONS(struct verdict_values, expect),
+};
+
+static int verdict_main(const struct vl_command *command, int argc, char **argv);
+
+const struct vl_command vl_verdict_command = {
+	.name = "verdict",
+	.operands = "FILE",
+	.least_operands = 1,
+	.most_operands = 1,
+	.summary = "judge a NIC by a capture: loss, refusals, CNPs, rates, pauses, classes",
+	.description =
+		"Looks at what one host of a capture does about lost packets, RNR NAKs, CE marks, "
+		"CNPs and pauses, and at the classes and ICRCs of its packets. Each verdict is "
+		"pass, fail or not seen, with the packets that show it. The capture is best taken "
+		"at the other host, or at its port of the switch. The same is judged live by "
+		"option --verdict of endpoint and gen, which also provoke what is to be seen "
+		"(--events). Exit status 1: it failed in something.",
+	.examples = "verbline verdict run.pcapng --peer 10.0.0.2\n"
+		    "verbline verdict run.pcap --peer 10.0.0.2 --expect-data-dscp 26 --rate 25Gb/s",
+	.options = options,
+	.option_count = sizeof(options) / sizeof(options[0]),
+	.run = verdict_main,
+};
+
+static bool parse_address(const char *text, union ibv_gid *gid)
+{
+	memset(gid, 0, sizeof(*gid));
+	if (inet_pton(AF_INET6, text, gid->raw) == 1)
+		return true;
+	gid->raw[10] = gid->raw[11] = 0xff;
+	return inet_pton(AF_INET, text, gid->raw + 12) == 1;
+}
+
+static int judge(const struct vl_command *command, struct vl_verdict *verdict, const char *path)
+{
+	char message[VL_CAPTURE_MESSAGE_SIZE];
+	struct vl_capture_reader *reader = vl_capture_reader_open(path, message);
+	enum vl_capture_status status;
+	struct vl_capture_packet packet;
+	uint64_t last = 0;
+
+	if (!reader) {
+		vl_command_error(command, "%s: %s", path, message);
+		return VL_EXIT_USAGE;
+	}
+	while ((status = vl_capture_reader_next(reader, &packet)) == VL_CAPTURE_PACKET) {
+		const struct vl_frame frame = {.data = (uint8_t *)packet.frame.data,
+					       .length = packet.frame.length};
+
+		last = packet.time;
+		/* Of a cut frame neither ICRC nor payload can be judged. */
+		if (packet.frame.kind == VL_CAPTURE_FRAME_parseable &&
+		    packet.frame.link == VL_LINK_ETHERNET &&
+		    packet.frame.length == packet.frame.wire_length)
+			vl_verdict_see_captured(verdict, &frame, packet.number, packet.time, NULL);
+	}
+	if (status == VL_CAPTURE_DAMAGED)
+		fprintf(stderr, "verbline verdict: %s: %s; judged up to there\n", path,
+			vl_capture_reader_message(reader));
+	vl_capture_reader_close(reader);
+	vl_verdict_finish(verdict, last);
+	return status == VL_CAPTURE_DAMAGED ? VL_EXIT_FAILED : VL_EXIT_OK;
+}
+
+static int write_json(const struct vl_command *command, const struct vl_verdict *verdict,
+		      const char *path)
+{
+	struct vl_output output;
+	char error[512];
+	json_t *json;
+	bool written;
+
+	if (vl_output_open(&output, path, error, sizeof(error))) {
+		vl_command_error(command, "%s", error);
+		return VL_EXIT_FAILED;
+	}
+	json = vl_verdict_json(verdict);
+	written = json && !json_dumpf(json, output.file, JSON_INDENT(2)) &&
+		  fputc('\n', output.file) != EOF;
+	json_decref(json);
+	if (!written) {
+		vl_output_abandon(&output);
+		vl_command_error(command, "%s: cannot be written", path);
+		return VL_EXIT_FAILED;
+	}
+	if (!vl_output_commit(&output, error, sizeof(error)))
+		return VL_EXIT_OK;
+	vl_command_error(command, "%s", error);
+	return VL_EXIT_FAILED;
+}
+
+static int verdict_main(const struct vl_command *command, int argc, char **argv)
+{
+	struct verdict_values values = {.expect = VL_VERDICT_OPTIONS_INIT};
+	struct vl_verdict_config config;
+	struct vl_operands operands;
+	struct vl_verdict *verdict;
+	int status = vl_command_start(command, argc, argv, &values, &operands);
+
+	if (status >= 0)
+		return status;
+	config = vl_verdict_options_config(&values.expect);
+	config.rate = values.rate;
+	if (!values.peer || !parse_address(values.peer, &config.peer)) {
+		vl_command_error(command, "--peer: give the address of the host to judge, as "
+					  "10.0.0.2 or fd00::2; 'verbline inspect' lists them");
+		return VL_EXIT_USAGE;
+	}
+	verdict = vl_verdict_create(&config);
+	if (!verdict) {
+		vl_command_error(command, "out of memory");
+		return VL_EXIT_FAILED;
+	}
+	status = judge(command, verdict, operands.values[0]);
+	if (status != VL_EXIT_USAGE) {
+		if (!values.json || strcmp(values.json, "-"))
+			vl_verdict_print(verdict, stdout);
+		if (values.json && write_json(command, verdict, values.json) != VL_EXIT_OK)
+			status = VL_EXIT_FAILED;
+		if (vl_verdict_has_failed(verdict))
+			status = VL_EXIT_FAILED;
+	}
+	vl_verdict_destroy(verdict);
+	return status;
+}
