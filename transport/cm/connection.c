@@ -102,6 +102,7 @@ static void init_tables(struct vl_cm *cm, uint64_t now)
 		cm->by_id[i] = cm->by_qpn[i] = VL_CM_NONE;
 	vl_list_init(&cm->waiting);
 	vl_list_init(&cm->kept);
+	vl_list_init(&cm->accepted);
 	vl_timer_wheel_init(&cm->wheel, now);
 }
 

@@ -268,6 +268,7 @@ const char *vl_cm_state_name(enum vl_cm_state state);
 	X(no_resources, "requests", "refused, as the table is full")                               \
 	X(stale, "requests", "refused, as the peer's QP has a connection already")                 \
 	X(half_open_dropped, "requests", "dropped, as too many are half open")                     \
+	X(half_open_cut, "requests", "given up early, as newer ones wanted their place")           \
 	X(timeouts, "connections", "given up, as no answer came")                                  \
 	X(owner_timeouts, "connections", "given up, as the owner did not answer")                  \
 	X(time_wait_cut, "connections", "whose time-wait ended early, to make room")               \

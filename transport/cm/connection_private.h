@@ -40,7 +40,7 @@ struct vl_cm_connection {
 	void *context;
 	struct vl_timer timer;
 	struct vl_link waiting; /* for room to send: its mad goes next */
-	struct vl_link kept;    /* in time-wait or answered: may be cut, oldest first */
+	struct vl_link kept;    /* may be cut, oldest first: in time-wait, or accepted */
 	uint32_t index;
 	uint32_t generation;  /* in the communication ID, so that stale ones are known */
 	uint32_t next_by_id;  /* hash chains, indices */
@@ -81,6 +81,7 @@ struct vl_cm_connection {
 	bool flow_control;
 	uint64_t response_time; /* ns, in which the peer answers */
 	uint64_t promised_time; /* ns, in which the peer expects our answer */
+	uint64_t accepted_time; /* ns */
 	uint64_t give_up_time;  /* resolving, or the owner is to answer */
 
 	uint8_t mad[VL_MAD_LENGTH]; /* what is repeated in this state */
@@ -116,7 +117,8 @@ struct vl_cm {
 	uint32_t free_head, free_count;
 	uint32_t hash_mask;
 	uint8_t index_bits;
-	struct vl_link kept;
+	struct vl_link kept;     /* time-wait, and SIDR answers */
+	struct vl_link accepted; /* by us, and not established yet */
 	struct vl_cm_listener *listeners;
 
 	size_t memory_size; /* of this and all arrays here: one allocation */
@@ -162,8 +164,9 @@ void vl_cm_enter_by_qpn(struct vl_cm_connection *connection);
 /* A connection with that QP of a peer. */
 struct vl_cm_connection *vl_cm_find_qpn(struct vl_cm *cm, uint32_t remote_qpn,
 					const union ibv_gid *gid);
-/* Counts a new request as half open; false: one too many. */
-bool vl_cm_enter_half_open(struct vl_cm_connection *connection);
+/* Counts a new request as half open; false: one too many. If it is so for all peers together, the
+ * oldest that its peer does not establish makes way. */
+bool vl_cm_enter_half_open(struct vl_cm_connection *connection, uint64_t now);
 void vl_cm_leave_half_open(struct vl_cm_connection *connection);
 /* Keeps the counts of states. */
 void vl_cm_set_state(struct vl_cm_connection *connection, enum vl_cm_state state);

@@ -53,6 +53,7 @@ int vl_cm_send_rep(struct vl_cm_connection *connection, const struct vl_cm_accep
 	result = vl_cm_send(connection, &message, now);
 	if (result)
 		return result;
+	connection->accepted_time = now;
 	vl_cm_set_state(connection, VL_CM_STATE_REP_SENT);
 	vl_cm_await_answer(connection, connection->retries_left, now);
 	return 0;

@@ -280,7 +280,7 @@ static void open_request(struct vl_cm *cm, struct vl_cm_listener *listener,
 		return;
 	}
 	fill(connection, datagram, message);
-	if (!vl_cm_enter_half_open(connection)) {
+	if (!vl_cm_enter_half_open(connection, now)) {
 		/* Without a word: the peer repeats its request. */
 		cm->counters.half_open_dropped++;
 		vl_cm_free(connection);

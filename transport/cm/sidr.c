@@ -145,7 +145,7 @@ static void open_request(struct vl_cm *cm, struct vl_cm_listener *listener,
 	connection->sgid_index = datagram->sgid_index;
 	connection->service_level = datagram->priority & 7;
 	connection->hop_limit = DEFAULT_HOP_LIMIT;
-	if (!vl_cm_enter_half_open(connection)) {
+	if (!vl_cm_enter_half_open(connection, now)) {
 		cm->counters.half_open_dropped++;
 		vl_cm_free(connection);
 		return;

@@ -5,9 +5,12 @@
 
 #include "transport/cm/connection_private.h"
 
+#include <errno.h>
 #include <string.h>
 
-/* Half-open requests are counted in as many buckets, so that peers seldom share one. */
+/* What an accepted peer has, at the least, to establish the connection: 100 ms. */
+#define PATIENCE UINT64_C(100000000)
+
 static uint64_t mix(uint64_t value)
 {
 	struct vl_random random = {value};
@@ -168,13 +171,30 @@ struct vl_cm_connection *vl_cm_find_qpn(struct vl_cm *cm, uint32_t remote_qpn,
 	return NULL;
 }
 
-bool vl_cm_enter_half_open(struct vl_cm_connection *connection)
+/* In a flood the oldest is the least likely to be in earnest: who is, answers at once. */
+static void cut_half_open(struct vl_cm *cm, uint64_t now)
+{
+	struct vl_cm_connection *oldest;
+
+	if (vl_list_is_empty(&cm->accepted))
+		return;
+	oldest = VL_CONTAINER(cm->accepted.next, struct vl_cm_connection, kept);
+	if (now - oldest->accepted_time < PATIENCE)
+		return;
+	cm->counters.half_open_cut++;
+	vl_cm_send_rej(oldest, VL_CM_REJECT_NO_RESOURCES, NULL, 0, NULL, 0, now);
+	vl_cm_end_unreachable(oldest, -ETIMEDOUT, now);
+}
+
+bool vl_cm_enter_half_open(struct vl_cm_connection *connection, uint64_t now)
 {
 	struct vl_cm *cm = connection->cm;
 
 	connection->peer_bucket =
 		(uint32_t)(hash_gid(cm, &connection->remote_gid, UINT64_C(2) << 32) &
 			   cm->hash_mask);
+	if (cm->usage.half_open >= cm->config.max_half_open)
+		cut_half_open(cm, now);
 	if (cm->usage.half_open >= cm->config.max_half_open ||
 	    cm->peer_half_open[connection->peer_bucket] >= cm->config.max_half_open_per_peer)
 		return false;
@@ -199,6 +219,7 @@ void vl_cm_set_state(struct vl_cm_connection *connection, enum vl_cm_state state
 {
 	struct vl_cm *cm = connection->cm;
 
+	vl_list_remove(&connection->kept);
 	if (connection->state == VL_CM_STATE_ESTABLISHED)
 		cm->usage.established--;
 	if (state == VL_CM_STATE_ESTABLISHED) {
@@ -209,6 +230,8 @@ void vl_cm_set_state(struct vl_cm_connection *connection, enum vl_cm_state state
 		cm->usage.time_wait++;
 	if (state == VL_CM_STATE_TIMEWAIT || state == VL_CM_STATE_SIDR_ANSWERED)
 		vl_list_append(&cm->kept, &connection->kept);
+	if (state == VL_CM_STATE_REP_SENT)
+		vl_list_append(&cm->accepted, &connection->kept);
 	if (state != VL_CM_STATE_REQ_RECEIVED && state != VL_CM_STATE_REP_SENT)
 		vl_cm_leave_half_open(connection);
 	connection->state = (uint8_t)state;
