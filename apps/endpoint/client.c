@@ -15,7 +15,7 @@ struct client_options {
 	const char *server; /* address; NULL: be the server */
 	const char *refused;
 	bool is_client, is_server, verbose, validate;
-	uint64_t port, connections, count, size;
+	uint64_t port, connections, at_a_time, count, size;
 };
 
 #define DSCP_DEFAULT 0
@@ -48,7 +48,16 @@ struct client_options {
 	{                                                                                          \
 		.letter = letter_, .name = "connections", .argument = "N",                         \
 		.help = "Client: connections to open [1]", .type = VL_OPTION_NUMBER,               \
-		.offset = offsetof(struct client_options, connections), .least = 1, .most = 100000 \
+		.offset = offsetof(struct client_options, connections), .least = 1,                \
+		.most = 1000000000                                                                 \
+	}
+#define AT_A_TIME_OPTION                                                                           \
+	{                                                                                          \
+		.name = "at-a-time", .argument = "N",                                              \
+		.help = "Client: connections of a worker at a time, those just ended included "    \
+			"[all]",                                                                   \
+		.type = VL_OPTION_NUMBER, .offset = offsetof(struct client_options, at_a_time),    \
+		.least = 1, .most = 16384                                                          \
 	}
 #define VERBOSE_OPTION(text)                                                                       \
 	{                                                                                          \
@@ -95,6 +104,7 @@ static int run_service(const struct vl_command *command, int argc, char **argv,
 	}
 	client.port = (uint16_t)values->port;
 	client.connections = (uint32_t)values->connections;
+	client.at_a_time = (uint32_t)values->at_a_time;
 	client.count = values->count;
 	client.size = (uint32_t)values->size;
 	client.validate = values->validate;
@@ -134,6 +144,7 @@ static const struct vl_option rping_options[] = {
 	 .offset = offsetof(struct client_options, validate)},
 	VERBOSE_OPTION("Print each ping"),
 	CONNECTIONS_OPTION(0),
+	AT_A_TIME_OPTION,
 };
 
 static int run_rping(const struct vl_command *command, int argc, char **argv)
@@ -168,6 +179,7 @@ static const struct vl_option ucmatose_options[] = {
 	VL_FAULT_OPTIONS(struct client_options, fault),
 	SERVER_OPTION('s'),
 	CONNECTIONS_OPTION('c'),
+	AT_A_TIME_OPTION,
 	COUNT_OPTION("Client: messages of each connection, each way, as the server was told [10]",
 		     1, VL_UCMATOSE_CLIENT_DEPTH),
 	SIZE_OPTION("Bytes of a message [100]", 1, VL_UCMATOSE_MAX_SIZE),

@@ -226,6 +226,16 @@ static int connect_one(struct vl_instance *instance, uint8_t sgid_index, uint64_
 	return error;
 }
 
+/* More connections are to be begun, and may. */
+static bool may_begin(const struct vl_instance *instance)
+{
+	const struct vl_instance_client *client = &instance->client;
+
+	return instance->has_client && !instance->is_stopping &&
+	       instance->begun < client->connections &&
+	       (!client->at_a_time || vl_session_set_count(instance->sessions) < client->at_a_time);
+}
+
 static void begin_connections(struct vl_instance *instance, uint64_t now)
 {
 	const struct vl_instance_client *client = &instance->client;
@@ -237,7 +247,7 @@ static void begin_connections(struct vl_instance *instance, uint64_t now)
 		instance->begun = client->connections;
 		instance->not_begun = error ? client->connections : 0;
 	}
-	for (uint32_t i = 0; i < CONNECTS_A_POLL && instance->begun < client->connections; i++) {
+	for (uint32_t i = 0; i < CONNECTS_A_POLL && may_begin(instance); i++) {
 		int result = error ? error : connect_one(instance, (uint8_t)sgid_index, now);
 
 		instance->begun++;
@@ -266,8 +276,7 @@ static void poll(void *context, struct vl_endpoint *endpoint, uint64_t now)
 		vl_udaddy_poll(instance->udaddy_server, now);
 	if (instance->udaddy_client)
 		vl_udaddy_poll(instance->udaddy_client, now);
-	if (instance->has_client && !instance->is_stopping &&
-	    instance->begun < instance->client.connections)
+	if (may_begin(instance))
 		begin_connections(instance, now);
 }
 
@@ -282,8 +291,7 @@ static uint64_t next_deadline(void *context)
 	const struct vl_instance *instance = context;
 	uint64_t deadline = vl_cm_next_deadline(instance->cm);
 
-	if (instance->has_client && !instance->is_stopping &&
-	    instance->begun < instance->client.connections)
+	if (may_begin(instance))
 		return 0;
 	take_earlier(&deadline, vl_session_set_next_deadline(instance->sessions));
 	if (instance->control_server)

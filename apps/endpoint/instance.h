@@ -45,7 +45,8 @@ struct vl_instance_client {
 	enum vl_instance_service service;
 	union ibv_gid destination;
 	uint16_t port;        /* 0: the service's */
-	uint32_t connections; /* at a time; UDADDY: one after the other */
+	uint32_t connections; /* in all */
+	uint32_t at_a_time;   /* of these; 0: all; UDADDY: one after the other */
 	uint64_t count;       /* pings or messages of each */
 	uint32_t size;        /* bytes */
 	bool validate;        /* RPING */
