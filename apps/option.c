@@ -12,7 +12,7 @@
 #define OPTION_BASE 256
 #define OPTION_HELP (OPTION_BASE - 1)
 
-#define MAX_OPTIONS 64
+#define MAX_OPTIONS 128
 #define LINE_WIDTH  80
 #define HELP_COLUMN 26
 

@@ -3,6 +3,7 @@
 
 #include "apps/gen/gen.h"
 
+#include "apps/fault/fault.h"
 #include "apps/gen/loopback.h"
 #include "apps/gen/report.h"
 #include "apps/gen/run.h"
@@ -29,6 +30,7 @@
 
 struct gen_options {
 	struct vl_host_options host;
+	struct vl_fault_options fault;
 	/* Of the file, in its words; NULL: not given. */
 	const char *to, *qps, *size, *messages, *duration, *depth, *verb, *mix, *transport, *rate;
 	const char *per, *counts, *burst, *ramp, *stagger, *ecn, *timeout, *cc, *cc_profile;
@@ -126,6 +128,7 @@ static const struct vl_option options[] = {
 	FLAG(0, "show", show, "Print a file to start from"),
 	FLAG(0, "keys", keys, "Print all keys of a file, with their meanings"),
 	VL_HOST_OPTIONS(struct gen_options, host),
+	VL_FAULT_OPTIONS(struct gen_options, fault),
 };
 
 static const char example_file[] =
@@ -340,7 +343,19 @@ static int write_json(struct vl_output *output, json_t *root, char *error, size_
 }
 
 /* Prints and writes what was found. An exit status. */
-static int report(const struct gen_options *values, const struct gen_run *run, struct files *files)
+static json_t *results_json(const struct gen_run *run, const struct gen_group_result *groups,
+			    const struct gen_check *checks, unsigned int check_count,
+			    struct vl_faults *faults)
+{
+	json_t *json = gen_report_json(run, groups, checks, check_count);
+
+	if (json && faults)
+		json_object_set_new(json, "faults", vl_faults_json(faults));
+	return json;
+}
+
+static int report(const struct gen_options *values, const struct gen_run *run, struct files *files,
+		  struct vl_faults *faults)
 {
 	struct gen_group_result *groups = gen_group_results(run);
 	struct gen_check checks[GEN_MAX_CHECKS];
@@ -359,18 +374,21 @@ static int report(const struct gen_options *values, const struct gen_run *run, s
 			gen_report_tables(run, groups, values->each_qp, run->out);
 		if (!values->no_checks)
 			gen_report_checks(checks, check_count, run->out);
+		vl_faults_print(faults, run->out);
 		status = write_histogram(&files->hgrm, run, groups, false, error, sizeof(error));
 		if (!status)
 			status = write_histogram(&files->pacing, run, groups, true, error,
 						 sizeof(error));
 		if (!status && files->json.file)
 			status = write_json(&files->json,
-					    gen_report_json(run, groups, checks, check_count),
+					    results_json(run, groups, checks, check_count, faults),
 					    error, sizeof(error));
 	}
 	free(groups);
 	if (status)
 		vl_command_error(run->command, "%s", error);
+	if (vl_faults_has_failed(faults))
+		status = -EIO;
 	return status || (!all_passed && !values->no_checks) ? VL_EXIT_FAILED : VL_EXIT_OK;
 }
 
@@ -447,8 +465,10 @@ static int check_ports(struct gen_run *run)
 	return VL_EXIT_OK;
 }
 
-static int run_on_host(struct gen_run *run, const struct gen_options *values, struct files *files)
+static int run_on_host(struct gen_run *run, const struct gen_options *values, struct files *files,
+		       struct vl_faults *faults)
 {
+	struct vl_error error;
 	uint32_t workers = run->session->worker_count;
 	/* With a peer in the process, the second port is the peer's. */
 	uint32_t ports = values->loopback ? 1 : run->session->port_count;
@@ -470,12 +490,16 @@ static int run_on_host(struct gen_run *run, const struct gen_options *values, st
 			status = VL_EXIT_FAILED;
 		}
 	}
+	if (!status && vl_faults_attach_host(faults, run->session->host, ports, workers, &error)) {
+		vl_command_error(run->command, "%s", error.text);
+		status = VL_EXIT_FAILED;
+	}
 	if (!status)
 		status = open_applications(run, values);
 	if (!status) {
 		status = gen_run(run);
 		if (run->started) {
-			outcome = report(values, run, files);
+			outcome = report(values, run, files, faults);
 			status = status ? status : outcome;
 		}
 	}
@@ -509,8 +533,7 @@ static int set_loopback(const struct vl_command *command, struct gen_options *va
 }
 
 static int start(const struct vl_command *command, const struct gen_options *values,
-		 const struct vl_operands *operands, const struct gen_config *config,
-		 struct files *files)
+		 const struct vl_operands *operands, struct gen_config *config, struct files *files)
 {
 	struct vl_host_session_config session_config = {0};
 	struct vl_host_session session;
@@ -519,23 +542,34 @@ static int start(const struct vl_command *command, const struct gen_options *val
 			      .session = &session,
 			      .config = config,
 			      .out = json_to_stdout ? stderr : stdout};
-	int status, closed;
+	struct gen_group *groups = config->groups.elements;
+	struct vl_faults *faults;
+	int status = vl_faults_create(command, &values->fault, values->host.seed, &faults), closed;
 
+	if (status >= 0)
+		return status;
+	vl_faults_configure(faults, &session_config.device);
+	for (unsigned int i = 0; i < config->groups.count; i++)
+		vl_faults_configure_cc(faults, &groups[i].cc.resolved);
 	run.is_terminal = isatty(fileno(run.out));
 	session_config.device.max_qp = config->qp_count + SPARE_QPS;
 	if (session_config.device.max_qp < LEAST_MAX_QP)
 		session_config.device.max_qp = LEAST_MAX_QP;
 	status = vl_host_session_open(&session, command, &values->host, operands, &session_config);
-	if (status)
+	if (status) {
+		vl_faults_destroy(faults);
 		return status;
-	status = run_on_host(&run, values, files);
+	}
+	status = run_on_host(&run, values, files, faults);
 	closed = vl_host_session_close(&session);
+	vl_faults_destroy(faults);
 	return status ? status : closed;
 }
 
 static int gen_main(const struct vl_command *command, int argc, char **argv)
 {
 	struct gen_options values = {.host = VL_HOST_OPTIONS_INIT,
+				     .fault = VL_FAULT_OPTIONS_INIT,
 				     .remote_qpn = UNSET,
 				     .remote_qkey = VL_TRAFFIC_QKEY,
 				     .remote_address = UNSET,

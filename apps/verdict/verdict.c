@@ -103,10 +103,13 @@ static void pair(struct vl_verdict *verdict, struct inspect_flow *flow, uint32_t
 		inspect_pair_flows(flow, reverse, INSPECT_PAIRED_BY_QPN);
 }
 
+#define GSI_QPN 1u
+
+/* The connection manager's datagrams have a class of their own. */
 static bool is_data(const struct vl_packet *packet)
 {
-	return packet->info->flags & VL_OPCODE_PAYLOAD && packet->payload_length &&
-	       !(packet->info->flags & VL_OPCODE_NOTIFICATION);
+	return packet->destination_qpn != GSI_QPN && packet->info->flags & VL_OPCODE_PAYLOAD &&
+	       packet->payload_length && !(packet->info->flags & VL_OPCODE_NOTIFICATION);
 }
 
 static void judge_received(struct vl_verdict *verdict, const struct verdict_packet *packet)
