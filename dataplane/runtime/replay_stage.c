@@ -76,9 +76,13 @@ static struct vl_frame *frame_of(struct rte_mbuf *mbuf)
 
 void vl_replay_stage_put(struct vl_replay_stage *stage, uint32_t length, uint64_t due)
 {
+	struct vl_frame *frame = frame_of(stage->room);
+
 	stage->room->data_len = (uint16_t)length;
 	stage->room->pkt_len = length;
-	frame_of(stage->room)->time = due;
+	frame->time = due;
+	/* Whether its time is over now: then it is not the worker who made it late. */
+	frame->countdown = stage->start && stage->start + due < vl_worker_now();
 	rte_ring_sp_enqueue(stage->ring, stage->room);
 	stage->room = NULL;
 }
@@ -100,7 +104,7 @@ void vl_replay_stage_begin(struct vl_replay_stage *stage, uint64_t time)
 	stage->start = time;
 }
 
-static void fetch(struct vl_replay_stage *stage, uint64_t now)
+static void fetch(struct vl_replay_stage *stage)
 {
 	/* Looked at before the ring: what was put before the end was said is then seen. */
 	bool is_fed = atomic_load_explicit(&stage->is_fed, memory_order_acquire);
@@ -109,10 +113,6 @@ static void fetch(struct vl_replay_stage *stage, uint64_t now)
 	stage->was_refused = false;
 	stage->count = (uint16_t)rte_ring_sc_dequeue_burst(stage->ring, (void **)stage->pending,
 							   VL_PORT_BURST, NULL);
-	for (uint16_t i = 0; i < stage->count; i++)
-		stage->was_waited_for[i] =
-			stage->start + frame_of(stage->pending[i])->time + stage->config.tolerance <
-			now;
 	if (likely(stage->count))
 		return;
 	if (is_fed)
@@ -132,8 +132,14 @@ static uint16_t count_due(const struct vl_replay_stage *stage, uint64_t now)
 	return end - stage->head;
 }
 
-/* Before the port has them: afterwards they are no longer ours to look at. */
-static void note_sent(struct vl_replay_stage *stage, const uint64_t *dues, const uint32_t *lengths,
+/* What is to be known of a frame when the port has it, and it is no longer ours to look at. */
+struct departure {
+	uint64_t due;
+	uint32_t length;
+	bool was_late; /* when it was put */
+};
+
+static void note_sent(struct vl_replay_stage *stage, const struct departure *departures,
 		      uint16_t sent, uint64_t time)
 {
 	struct vl_replay_counters *counters = &stage->counters;
@@ -143,15 +149,16 @@ static void note_sent(struct vl_replay_stage *stage, const uint64_t *dues, const
 	counters->last = time;
 	counters->frames += sent;
 	for (uint16_t i = 0; i < sent; i++) {
-		uint64_t due = stage->start + dues[i], late = time > due ? time - due : 0;
+		uint64_t due = stage->start + departures[i].due;
+		uint64_t late = time > due ? time - due : 0;
 
-		counters->bytes += lengths[i];
+		counters->bytes += departures[i].length;
 		if (!stage->config.is_timed)
 			continue;
 		vl_histogram_record(&stage->lateness, late);
 		if (likely(late <= stage->config.tolerance))
 			continue;
-		if (stage->was_waited_for[stage->head + i])
+		if (departures[i].was_late)
 			counters->late_reader++;
 		else if (stage->was_refused)
 			counters->late_port++;
@@ -162,17 +169,18 @@ static void note_sent(struct vl_replay_stage *stage, const uint64_t *dues, const
 
 static uint32_t send_due(struct vl_replay_stage *stage, uint16_t due)
 {
-	uint64_t dues[VL_PORT_BURST];
-	uint32_t lengths[VL_PORT_BURST];
+	struct departure departures[VL_PORT_BURST];
 	uint16_t sent;
 
 	for (uint16_t i = 0; i < due; i++) {
-		dues[i] = frame_of(stage->pending[stage->head + i])->time;
-		lengths[i] = stage->pending[stage->head + i]->pkt_len;
+		struct rte_mbuf *mbuf = stage->pending[stage->head + i];
+		const struct vl_frame *frame = frame_of(mbuf);
+
+		departures[i] = (struct departure){frame->time, mbuf->pkt_len, frame->countdown};
 	}
 	sent = vl_port_transmit(stage->config.port, 0, stage->pending + stage->head, due);
 	if (sent)
-		note_sent(stage, dues, lengths, sent, vl_worker_now());
+		note_sent(stage, departures, sent, vl_worker_now());
 	stage->head += sent;
 	stage->was_refused = sent < due;
 	stage->counters.refused += sent < due;
@@ -198,7 +206,7 @@ static uint32_t run_stage(void *context, uint64_t now)
 	if (!stage->start)
 		return moved;
 	if (stage->head == stage->count)
-		fetch(stage, now);
+		fetch(stage);
 	due = count_due(stage, now);
 	return due ? moved + send_due(stage, due) : moved;
 }

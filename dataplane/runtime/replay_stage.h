@@ -48,9 +48,8 @@ struct vl_replay_stage {
 	uint16_t head, count; /* of pending: from head to count */
 	bool was_refused;     /* what is pending, by the port */
 	struct rte_mbuf *pending[VL_PORT_BURST];
-	bool was_waited_for[VL_PORT_BURST]; /* its time was over when it came */
-	uint64_t start;                     /* ns; times count from here; 0: not begun */
-	struct vl_histogram lateness;       /* ns after its time, of every frame sent */
+	uint64_t start;               /* ns; times count from here; 0: not begun */
+	struct vl_histogram lateness; /* ns after its time, of every frame sent */
 
 	/* The control thread's */
 	struct rte_mbuf *room;
@@ -76,7 +75,8 @@ void vl_replay_stage_put(struct vl_replay_stage *stage, uint32_t length, uint64_
 /* That was all. */
 void vl_replay_stage_finish(struct vl_replay_stage *stage);
 bool vl_replay_stage_is_over(struct vl_replay_stage *stage);
-/* Times count from time, ns of the workers' clock. By vl_worker_call, or before it starts. */
+/* Times count from time, ns of the workers' clock. By vl_worker_call, or before it starts; frames
+ * that are put before are ready in time. */
 void vl_replay_stage_begin(struct vl_replay_stage *stage, uint64_t time);
 
 #endif

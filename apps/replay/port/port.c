@@ -240,6 +240,11 @@ static void nap(struct run *run)
 	show_progress(run);
 }
 
+static void begin(void *context, uint64_t now)
+{
+	vl_replay_stage_begin(context, now + LEAD_TIME);
+}
+
 /* Prepares what fits before the first frame is due, then keeps ahead of the worker. */
 static int feed_all(struct run *run)
 {
@@ -250,10 +255,12 @@ static int feed_all(struct run *run)
 	do
 		fed = feed_step(&run->feed);
 	while (fed == FEED_GOES_ON && !vl_ports_interrupted());
-	vl_replay_stage_begin(run->stage, vl_worker_now() + LEAD_TIME);
 	result = vl_worker_add_stage(run->ports.worker, &stage);
 	if (!result)
 		result = vl_worker_start(run->ports.worker, &run->error);
+	if (!result && vl_worker_call(run->ports.worker, begin, run->stage))
+		result = vl_error_set(&run->error, -ETIMEDOUT,
+				      "the worker did not answer: is its CPU taken?");
 	while (!result && (fed == FEED_GOES_ON || fed == FEED_WAITS) && !vl_ports_interrupted()) {
 		fed = feed_step(&run->feed);
 		vl_telemetry_serve(fed == FEED_WAITS ? NAP : 0);
