@@ -386,6 +386,17 @@ static int follow(const struct vl_ports *ports, const struct pfc_options *chosen
 	return result;
 }
 
+/* left: what the devices count as sent, taken off what they count now. */
+static void count_left(const struct vl_ports *ports, uint64_t *left)
+{
+	struct vl_port_statistics statistics;
+
+	for (uint32_t i = 0; i < ports->count; i++) {
+		vl_port_statistics(ports->ports[i], &statistics);
+		left[i] = statistics.tx_frames - left[i];
+	}
+}
+
 static int run_stage(const struct vl_ports *ports, const struct pfc_options *chosen,
 		     struct pfc_run *run, struct vl_pfc_stage *stage, struct vl_error *error)
 {
@@ -395,6 +406,7 @@ static int run_stage(const struct vl_ports *ports, const struct pfc_options *cho
 	int result;
 
 	run->began = vl_worker_now() + LEAD_TIME;
+	count_left(ports, run->left);
 	result = fill_stage(stage, ports, chosen, run->began, error);
 	if (!result)
 		result = vl_worker_add_stage(ports->worker, &on_worker);
@@ -412,6 +424,7 @@ static int run_stage(const struct vl_ports *ports, const struct pfc_options *cho
 	after = before;
 	processor_read(&after);
 	vl_worker_stop(ports->worker);
+	count_left(ports, run->left);
 	run->ended = vl_worker_now();
 	for (uint32_t i = 0; i < stage->port_count; i++)
 		vl_pfc_receiver_update(&stage->ports[i].received, run->ended);

@@ -40,16 +40,27 @@ uint64_t pfc_run_late_gaps(const struct pfc_run *run)
 
 static void print_sent(const struct pfc_run *run, FILE *out)
 {
-	fprintf(out, "%-24s %-12s %10s %10s %8s %8s\n", "Port", "Classes", "Pauses", "Frames",
-		"Refused", "No room");
+	fprintf(out, "%-24s %-12s %10s %10s %10s %8s %8s\n", "Port", "Classes", "Pauses", "Frames",
+		"Left", "Refused", "No room");
 	for (uint32_t i = 0; i < run->stage->port_count; i++) {
 		const struct vl_pfc_stage_port *port = &run->stage->ports[i];
 		char classes[24];
 
 		fprintf(out,
-			"%-24.24s %-12s %10" PRIu64 " %10" PRIu64 " %8" PRIu64 " %8" PRIu64 "\n",
+			"%-24.24s %-12s %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %8" PRIu64
+			" %8" PRIu64 "\n",
 			port->port->name, classes_text(&port->storm, classes), port->storm.pauses,
-			port->storm.frames, port->tx_refused, port->no_mbuf);
+			port->storm.frames, run->left[i], port->tx_refused, port->no_mbuf);
+	}
+	for (uint32_t i = 0; i < run->stage->port_count; i++) {
+		const struct vl_pfc_stage_port *port = &run->stage->ports[i];
+
+		if (run->left[i] < port->storm.frames)
+			fprintf(out,
+				"%s: by the device's own count %" PRIu64 " of %" PRIu64
+				" frames left it: it does not count them, or keeps them back; "
+				"'verbline doctor' finds out\n",
+				port->port->name, run->left[i], port->storm.frames);
 	}
 }
 
@@ -185,19 +196,20 @@ static json_t *received_json(const struct vl_pfc_stage_port *port, uint64_t now)
 			 (json_int_t)port->other_rx, "classes", classes);
 }
 
-static json_t *sent_json(const struct vl_pfc_stage_port *port)
+static json_t *sent_json(const struct vl_pfc_stage_port *port, uint64_t left)
 {
 	const struct vl_pfc_storm *storm = &port->storm;
 
-	return json_pack(
-		"{s:I, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "classes",
-		(json_int_t)storm->config.classes, "global", storm->config.is_global, "rate_bps",
-		(json_int_t)storm->config.rate, "pause_ns", (json_int_t)storm->pause_time,
-		"longest_gap_ns", (json_int_t)storm->config.longest_gap, "pauses",
-		(json_int_t)storm->pauses, "frames", (json_int_t)storm->frames, "tx_refused",
-		(json_int_t)port->tx_refused, "no_mbuf", (json_int_t)port->no_mbuf, "gaps_stolen",
-		(json_int_t)storm->stolen_gaps, "gaps_late", (json_int_t)storm->late_gaps,
-		"pauses_broken", (json_int_t)storm->broken, "gaps", histogram_json(&storm->gaps));
+	return json_pack("{s:I, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
+			 "classes", (json_int_t)storm->config.classes, "global",
+			 storm->config.is_global, "rate_bps", (json_int_t)storm->config.rate,
+			 "pause_ns", (json_int_t)storm->pause_time, "longest_gap_ns",
+			 (json_int_t)storm->config.longest_gap, "pauses", (json_int_t)storm->pauses,
+			 "frames", (json_int_t)storm->frames, "device_tx_frames", (json_int_t)left,
+			 "tx_refused", (json_int_t)port->tx_refused, "no_mbuf",
+			 (json_int_t)port->no_mbuf, "gaps_stolen", (json_int_t)storm->stolen_gaps,
+			 "gaps_late", (json_int_t)storm->late_gaps, "pauses_broken",
+			 (json_int_t)storm->broken, "gaps", histogram_json(&storm->gaps));
 }
 
 json_t *pfc_report_json(const struct pfc_run *run)
@@ -208,10 +220,10 @@ json_t *pfc_report_json(const struct pfc_run *run)
 	for (uint32_t i = 0; i < stage->port_count; i++) {
 		const struct vl_pfc_stage_port *port = &stage->ports[i];
 
-		json_array_append_new(ports,
-				      json_pack("{s:s, s:o, s:o}", "port", port->port->name, "sent",
-						run->sends ? sent_json(port) : json_null(),
-						"received", received_json(port, run->ended)));
+		json_array_append_new(
+			ports, json_pack("{s:s, s:o, s:o}", "port", port->port->name, "sent",
+					 run->sends ? sent_json(port, run->left[i]) : json_null(),
+					 "received", received_json(port, run->ended)));
 	}
 	return json_pack("{s:s, s:s, s:s, s:I, s:o, s:{s:I, s:I, s:o, s:I, s:I}}", "schema",
 			 "verbline-pfc-1", "version", VERBLINE_VERSION, "command", "pfc",

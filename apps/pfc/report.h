@@ -18,6 +18,8 @@ struct pfc_run {
 	bool sends;
 	uint64_t put_aside;    /* times that the worker's thread lost its CPU to another */
 	uint64_t stolen_ticks; /* 1/100 s that the CPU was another machine's */
+	/* Frames that left each port in this run by the device's own count; 0: it counts none. */
+	uint64_t left[VL_PFC_STAGE_MAX_PORTS];
 };
 
 /* Gaps that are nobody's fault but ours. */

@@ -50,6 +50,7 @@ static void test_single_frame(void)
 	struct sent sent;
 
 	expect(EMPTY "$V " RECORDED "--classes 0,3-4 --quanta 1234", 0, "0,3,4");
+	CU_ASSERT_PTR_NULL(strstr(output, "own count")); /* the device counts what left */
 	sent = read_sent();
 	CU_ASSERT_EQUAL(sent.count, 1);
 	CU_ASSERT_FALSE(sent.frames[0].is_global);
