@@ -65,6 +65,9 @@ struct verdict_flow {
 
 	/* Our requests */
 	struct verdict_wait lost; /* that we kept from the wire; time: of the first behind it, 0 */
+	bool has_hole;            /* the oldest that was kept, hole_psn, has not come since: till
+				     then the peer has said all that it says */
+	uint32_t hole_psn;
 	struct verdict_wait duplicate;
 
 	/* Our data */

@@ -59,6 +59,8 @@ void verdict_our_request(struct vl_verdict *verdict, const struct verdict_packet
 	if (!state)
 		return;
 	judge_gap(verdict, state, packet);
+	if (state->has_hole && parsed->psn == state->hole_psn)
+		state->has_hole = false;
 	if (state->started && !state->duplicate.is_pending && wants_answer(parsed) &&
 	    vl_psn_distance(parsed->psn, state->answered_psn) < 0)
 		state->duplicate =
@@ -69,8 +71,16 @@ void verdict_our_request(struct vl_verdict *verdict, const struct verdict_packet
 void verdict_our_loss(struct vl_verdict *verdict, const struct verdict_packet *packet)
 {
 	struct verdict_flow *state = verdict_flow_of(verdict, packet->flow);
+	bool had_hole;
 
-	if (!state || !state->started || state->lost.is_pending ||
+	if (!state || !state->started)
+		return;
+	had_hole = state->has_hole;
+	if (!had_hole || vl_psn_distance(packet->parsed->psn, state->hole_psn) < 0) {
+		state->has_hole = true;
+		state->hole_psn = packet->parsed->psn;
+	}
+	if (had_hole || state->lost.is_pending ||
 	    vl_psn_distance(packet->parsed->psn, state->newest_psn) <= 0)
 		return;
 	state->lost = (struct verdict_wait){true, packet->parsed->psn, 0, packet->number};

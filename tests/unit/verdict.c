@@ -456,6 +456,24 @@ static void test_no_nak(void)
 	end();
 }
 
+/* What was asked for is lost again, and more with it: the peer has said all that it says. */
+static void test_nak_is_sent_once(void)
+{
+	struct vl_fault_event events[2] = {keep_six(), keep_six()};
+
+	events[0].match.limit = 2;
+	events[1].match.psn = (struct vl_fault_range){20, 20};
+	begin(CLIENT);
+	expectations.nak_limit = 100000;
+	bench.flow_config.depth = 20;
+	bench_faults(&bench, CLIENT, events, 2);
+	run(100 * MILLISECOND);
+	CU_ASSERT_TRUE(bench_is_done(&bench));
+	PASSES(SENDS_NAK);
+	CU_ASSERT_EQUAL(vl_verdict_passes(verdict, VL_VERDICT_SENDS_NAK), 1);
+	end();
+}
+
 static struct vl_fault_event repeat_last(void)
 {
 	struct vl_fault_event event = bench_event("twice", TX, "request", VL_FAULT_DUPLICATE);
@@ -776,6 +794,7 @@ int main(int argc, char **argv)
 		{"wrong_class", test_wrong_class},
 		{"sends_nak", test_sends_nak},
 		{"no_nak", test_no_nak},
+		{"nak_is_sent_once", test_nak_is_sent_once},
 		{"answers_duplicates", test_answers_duplicates},
 		{"silent_on_duplicates", test_silent_on_duplicates},
 		{"reads", test_reads},

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* Faults and verdicts on a live generator with its peer in the same process. What the machine's
+ * load changes (times, rates) is not looked at. */
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/command.h"
+
+#define RUN "$V --loopback --no-hugepages --no-checks -q 2 -n 300 -s 20000 "
+
+static json_t *root;
+
+static void read_json(void)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/out.json", directory);
+	root = json_load_file(path, 0, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(root);
+}
+
+static json_int_t completed(void)
+{
+	return json_integer_value(
+		json_object_get(json_array_get(json_object_get(root, "groups"), 0), "message_tx"));
+}
+
+static json_int_t acted(size_t event)
+{
+	const json_t *events = json_object_get(json_object_get(root, "faults"), "events");
+
+	return json_integer_value(json_object_get(json_array_get(events, event), "acted"));
+}
+
+static const char *verdict(const char *name)
+{
+	const json_t *list = json_object_get(
+		json_object_get(json_object_get(root, "faults"), "peer"), "verdicts");
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(list, i, entry)
+	{
+		if (!strcmp(json_string_value(json_object_get(entry, "name")), name))
+			return json_string_value(json_object_get(entry, "verdict"));
+	}
+	return "";
+}
+
+/* Every 50th request is lost on the way out: the peer asks for it, and all messages arrive. */
+static void test_loss(void)
+{
+	expect("printf 'events:\\n  - {name: lose, on: transmitted, opcode: request, every: 50, "
+	       "action: drop}\\n' >l.yaml; " RUN
+	       "--events l.yaml --verdict --json out.json --pcap out.pcapng",
+	       0, "PASS      does it ask for what is missing by a sequence NAK?");
+	read_json();
+	CU_ASSERT_EQUAL(completed(), 600);
+	CU_ASSERT_TRUE(acted(0) >= 60);
+	CU_ASSERT_STRING_EQUAL(verdict("sends_nak"), "pass");
+	CU_ASSERT_STRING_EQUAL(verdict("icrc"), "pass");
+	json_decref(root);
+	if (run("command -v tshark")) {
+		skip_test("tshark is not installed");
+		return;
+	}
+	expect("tshark -r out.pcapng -Y 'frame.comment contains \"not sent: dropped by event\"' "
+	       "-T fields -e frame.comment 2>/dev/null | head -1",
+	       0, "not sent: dropped by event 'lose' (l.yaml:2)");
+}
+
+/* What is marked comes back as CNPs; what is refused comes again after its time. */
+static void test_marks(void)
+{
+	expect("printf 'events:\\n  - {on: transmitted, opcode: data, action: mark_ce}\\n' "
+	       ">m.yaml; " RUN "--events m.yaml --verdict --json out.json",
+	       0, "PASS      does it answer CE marks with CNPs?");
+	read_json();
+	CU_ASSERT_EQUAL(completed(), 600);
+	CU_ASSERT_TRUE(acted(0) >= 3000);
+	CU_ASSERT_STRING_EQUAL(verdict("sends_cnp"), "pass");
+	CU_ASSERT_STRING_EQUAL(verdict("cnp_class"), "pass");
+	json_decref(root);
+}
+
+/* A peer that is not as it should be makes the command fail. */
+static void test_failure(void)
+{
+	expect("printf 'events:\\n  - {on: transmitted, opcode: data, action: mark_ce}\\n' "
+	       ">m.yaml; " RUN "--events m.yaml --verdict --expect-cnp-dscp 40",
+	       1, "has DSCP 48, not 40");
+}
+
+static void test_wrong_list(void)
+{
+	expect_line("printf 'events:\\n  - {action: dorp}\\n' >w.yaml; " RUN "--events w.yaml", 2,
+		    "w.yaml:2:14: events[0].action: 'dorp' is unknown; choose drop");
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		{"loss", test_loss},
+		{"marks", test_marks},
+		{"failure", test_failure},
+		{"wrong_list", test_wrong_list},
+	};
+
+	return COMMAND_RUN_SUITE("faults_command", "gen", tests, argc, argv);
+}
