@@ -16,7 +16,7 @@
 struct verdict_values {
 	struct vl_verdict_options expect;
 	const char *peer, *json;
-	uint64_t rate;
+	uint64_t rate, interface;
 };
 
 static const struct vl_option options[] = {
@@ -33,6 +33,14 @@ static const struct vl_option options[] = {
 	 .quantity = VL_QUANTITY_RATE,
 	 .least = 1000000,
 	 .most = UINT64_C(1600000000000)},
+	{.name = "interface",
+	 .argument = "N",
+	 .help = "Look at this interface of a pcapng alone, from 0: for captures that show the "
+		 "same "
+		 "packets at several [all]",
+	 .type = VL_OPTION_NUMBER,
+	 .offset = offsetof(struct verdict_values, interface),
+	 .most = UINT32_MAX},
 	{.name = "json",
 	 .argument = "FILE",
 	 .help = "Write the verdicts, for programs, to FILE ('-': to standard output)",
@@ -53,7 +61,8 @@ const struct vl_command vl_verdict_command = {
 		"Looks at what one host of a capture does about lost packets, RNR NAKs, CE marks, "
 		"CNPs and pauses, and at the classes and ICRCs of its packets. Each verdict is "
 		"pass, fail or not seen, with the packets that show it. The capture is best taken "
-		"at the other host, or at its port of the switch. The same is judged live by "
+		"at the other host, or at its port of the switch; a pcapng of a run with --events "
+		"also says what did not reach the wire. The same is judged live by "
 		"option --verdict of endpoint and gen, which also provoke what is to be seen "
 		"(--events). Exit status 1: it failed in something.",
 	.examples = "verbline verdict run.pcapng --peer 10.0.0.2\n"
@@ -72,12 +81,17 @@ static bool parse_address(const char *text, union ibv_gid *gid)
 	return inet_pton(AF_INET, text, gid->raw + 12) == 1;
 }
 
-static int judge(const struct vl_command *command, struct vl_verdict *verdict, const char *path)
+/* Of a comment only what it begins with counts. */
+#define MAX_COMMENT 64
+
+static int judge(const struct vl_command *command, struct vl_verdict *verdict, const char *path,
+		 uint64_t interface)
 {
 	char message[VL_CAPTURE_MESSAGE_SIZE];
 	struct vl_capture_reader *reader = vl_capture_reader_open(path, message);
 	enum vl_capture_status status;
 	struct vl_capture_packet packet;
+	char comment[MAX_COMMENT];
 	uint64_t last = 0;
 
 	if (!reader) {
@@ -89,11 +103,15 @@ static int judge(const struct vl_command *command, struct vl_verdict *verdict, c
 					       .length = packet.frame.length};
 
 		last = packet.time;
+		snprintf(comment, sizeof(comment), "%.*s", (int)packet.comment_length,
+			 packet.comment ? packet.comment : "");
 		/* Of a cut frame neither ICRC nor payload can be judged. */
 		if (packet.frame.kind == VL_CAPTURE_FRAME_parseable &&
 		    packet.frame.link == VL_LINK_ETHERNET &&
+		    (interface == UINT64_MAX || packet.interface == interface) &&
 		    packet.frame.length == packet.frame.wire_length)
-			vl_verdict_see_captured(verdict, &frame, packet.number, packet.time, NULL);
+			vl_verdict_see_captured(verdict, &frame, packet.number, packet.time,
+						comment);
 	}
 	if (status == VL_CAPTURE_DAMAGED)
 		fprintf(stderr, "verbline verdict: %s: %s; judged up to there\n", path,
@@ -132,7 +150,7 @@ static int write_json(const struct vl_command *command, const struct vl_verdict 
 
 static int verdict_main(const struct vl_command *command, int argc, char **argv)
 {
-	struct verdict_values values = {.expect = VL_VERDICT_OPTIONS_INIT};
+	struct verdict_values values = {.expect = VL_VERDICT_OPTIONS_INIT, .interface = UINT64_MAX};
 	struct vl_verdict_config config;
 	struct vl_operands operands;
 	struct vl_verdict *verdict;
@@ -152,7 +170,7 @@ static int verdict_main(const struct vl_command *command, int argc, char **argv)
 		vl_command_error(command, "out of memory");
 		return VL_EXIT_FAILED;
 	}
-	status = judge(command, verdict, operands.values[0]);
+	status = judge(command, verdict, operands.values[0], values.interface);
 	if (status != VL_EXIT_USAGE) {
 		if (!values.json || strcmp(values.json, "-"))
 			vl_verdict_print(verdict, stdout);

@@ -50,6 +50,8 @@ void vl_reader_fill_packet(struct vl_capture_reader *reader, struct vl_capture_p
 	packet->number = ++reader->packet_count;
 	packet->offset = reader->stream.position;
 	packet->data = data;
+	packet->comment = NULL;
+	packet->comment_length = 0;
 	packet->captured_length = captured_length;
 	packet->original_length = original_length;
 	packet->frame =

@@ -33,7 +33,9 @@ struct vl_capture_packet {
 	uint16_t link_type;  /* LINKTYPE_*, as stored */
 	const uint8_t *data; /* as stored; valid until the next call on the reader */
 	uint32_t captured_length;
-	uint32_t original_length;      /* on the wire; never below captured_length */
+	uint32_t original_length; /* on the wire; never below captured_length */
+	const char *comment;      /* of a pcapng, the first one, not ended by a zero; NULL: none */
+	uint32_t comment_length;
 	struct vl_capture_frame frame; /* data without what the link type puts before a frame */
 };
 

@@ -22,6 +22,7 @@ enum block_type {
 
 enum option_code {
 	OPTION_END = 0,
+	OPTION_COMMENT = 1,
 	OPTION_TIMESTAMP_RESOLUTION = 9,
 	OPTION_TIMESTAMP_OFFSET = 14,
 };
@@ -34,6 +35,7 @@ enum option_code {
 #define SIMPLE_PACKET_MIN_LENGTH 16
 #define PACKET_MIN_LENGTH        32
 #define PACKET_DATA_OFFSET       28
+#define OPTION_HEADER_LENGTH     4
 #define SIMPLE_DATA_OFFSET       12
 /* Longest block that is looked into: the longest packet and ample room for options. */
 #define BLOCK_MAX_LENGTH (UINT32_C(16) << 20)
@@ -221,11 +223,36 @@ static const struct vl_pcapng_interface *find_interface(struct vl_capture_reader
 	return NULL;
 }
 
+/* Options are a packet's trimmings: what of them is impossible ends them, and is no damage. */
+static void find_comment(const struct vl_capture_reader *reader, const uint8_t *options,
+			 uint32_t length, struct vl_capture_packet *packet)
+{
+	while (length >= OPTION_HEADER_LENGTH) {
+		uint16_t code = vl_reader_load16(reader, options);
+		uint32_t size = vl_reader_load16(reader, options + 2);
+
+		length -= OPTION_HEADER_LENGTH;
+		options += OPTION_HEADER_LENGTH;
+		if (code == OPTION_END || size > length)
+			return;
+		if (code == OPTION_COMMENT) {
+			packet->comment = (const char *)options;
+			packet->comment_length = size;
+			return;
+		}
+		size = (size + 3) & ~3u;
+		if (size > length)
+			return;
+		options += size;
+		length -= size;
+	}
+}
+
 static enum vl_capture_status read_packet(struct vl_capture_reader *reader, uint32_t block_type,
 					  uint32_t total_length, struct vl_capture_packet *packet)
 {
 	const struct vl_pcapng_interface *interface;
-	uint32_t captured_length, original_length;
+	uint32_t captured_length, original_length, padded_length;
 	enum vl_capture_status status;
 	const uint8_t *block;
 
@@ -252,6 +279,10 @@ static enum vl_capture_status read_packet(struct vl_capture_reader *reader, uint
 	packet->link_type = interface->link_type;
 	vl_reader_fill_packet(reader, packet, block + PACKET_DATA_OFFSET, captured_length,
 			      original_length);
+	padded_length = (captured_length + 3) & ~3u;
+	if (padded_length <= total_length - PACKET_MIN_LENGTH)
+		find_comment(reader, block + PACKET_DATA_OFFSET + padded_length,
+			     total_length - PACKET_MIN_LENGTH - padded_length, packet);
 	vl_stream_advance(&reader->stream, total_length);
 	return VL_CAPTURE_PACKET;
 }

@@ -100,6 +100,44 @@ static void check_formats(enum vl_link_type link, int link_type)
 	}
 }
 
+/* Comments come back with their packets, and only with theirs. */
+static void test_comments(void)
+{
+	const char *path = in_directory("comments.pcapng");
+	static const char *const comments[] = {"one", NULL, "three, longer", NULL};
+	char message[VL_CAPTURE_MESSAGE_SIZE];
+	struct vl_capture_packet packet;
+	struct vl_capture_reader *reader;
+	struct vl_capture_writer *writer;
+	const uint8_t short_frame[61] = {1};
+
+	writer = vl_capture_writer_open(path, VL_CAPTURE_PCAPNG, message);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(writer);
+	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_ETHERNET, NULL), 0);
+	for (unsigned int i = 0; i < 4; i++)
+		CU_ASSERT_EQUAL(
+			vl_capture_writer_write(
+				writer, &(struct vl_capture_record){.time = i + 1,
+								    .frame = short_frame,
+								    .length = 58 + i,
+								    .comment = comments[i]}),
+			0);
+	CU_ASSERT_EQUAL(vl_capture_writer_close(writer, message), 0);
+	reader = vl_capture_reader_open(path, message);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(reader);
+	for (unsigned int i = 0; i < 4; i++) {
+		CU_ASSERT_EQUAL_FATAL(vl_capture_reader_next(reader, &packet), VL_CAPTURE_PACKET);
+		CU_ASSERT_EQUAL(packet.captured_length, 58 + i);
+		CU_ASSERT_EQUAL(packet.comment != NULL, comments[i] != NULL);
+		if (!comments[i])
+			continue;
+		CU_ASSERT_EQUAL_FATAL(packet.comment_length, strlen(comments[i]));
+		CU_ASSERT_EQUAL(memcmp(packet.comment, comments[i], packet.comment_length), 0);
+	}
+	vl_capture_reader_close(reader);
+	unlink(path);
+}
+
 static void test_ethernet(void)
 {
 	check_formats(VL_LINK_ETHERNET, DLT_EN10MB);
@@ -251,6 +289,7 @@ static void test_format_of_path(void)
 }
 
 static const struct test tests[] = {
+	{"comments", test_comments},
 	{"ethernet", test_ethernet},
 	{"raw_ip", test_raw_ip},
 	{"infiniband_beside_ethernet", test_infiniband_beside_ethernet},
