@@ -293,6 +293,7 @@ static void poll_application(void *context, struct vl_endpoint *endpoint, uint64
 		connect_given(application, now);
 	}
 	vl_generator_poll(application->generator, now);
+	gen_streams_poll(application->config.streams, now);
 }
 
 static uint64_t next_deadline(void *context)
@@ -302,6 +303,8 @@ static uint64_t next_deadline(void *context)
 
 	if (application->state == GEN_CONNECTING)
 		return 0;
+	other = gen_streams_next_deadline(application->config.streams);
+	deadline = other < deadline ? other : deadline;
 	if (application->cm) {
 		other = vl_cm_next_deadline(application->cm);
 		deadline = other < deadline ? other : deadline;
@@ -324,7 +327,7 @@ int gen_application_open(struct gen_application *application,
 
 	memset(application, 0, sizeof(*application));
 	application->config = *config;
-	if (source == 0xff) {
+	if (source == 0xff && config->config->groups.count) {
 		gen_application_fail(application, "no --ip of the port is of the family of %s",
 				     config->config->to);
 		return -EINVAL;
@@ -333,7 +336,7 @@ int gen_application_open(struct gen_application *application,
 	for (uint32_t i = 0; !status && i < config->config->groups.count; i++)
 		status = add_share(application, &groups[i], source, now);
 	if (!status && !application->share_count)
-		application->state = GEN_DONE;
+		application->state = config->streams->count ? GEN_READY : GEN_DONE;
 	else if (!status)
 		status = open_peers(application, source, now);
 	if (status) {
@@ -341,7 +344,7 @@ int gen_application_open(struct gen_application *application,
 				     strerror(-status));
 		return status;
 	}
-	if (application->share_count)
+	if (application->share_count || config->streams->count)
 		vl_endpoint_set_application(
 			config->endpoint,
 			&(struct vl_application){poll_application, next_deadline, application});
@@ -371,12 +374,14 @@ void gen_application_start(struct gen_application *application, uint64_t start)
 	application->state = GEN_RUNNING;
 	for (uint32_t i = 0; i < application->share_count; i++)
 		vl_generate_group_start(application->shares[i]->qps, start);
+	gen_streams_start(application->config.streams, application->config.config, start);
 }
 
 void gen_application_stop(struct gen_application *application, uint64_t now)
 {
 	for (uint32_t i = 0; i < application->share_count; i++)
 		vl_generate_group_stop(application->shares[i]->qps, now);
+	gen_streams_stop(application->config.streams, now);
 }
 
 void gen_application_finish(struct gen_application *application, uint64_t now)
@@ -384,6 +389,7 @@ void gen_application_finish(struct gen_application *application, uint64_t now)
 	if (application->state != GEN_RUNNING && application->state != GEN_READY)
 		return;
 	application->state = GEN_ENDING;
+	gen_streams_stop(application->config.streams, now);
 	if (application->client)
 		vl_control_client_finish(application->client, now);
 	else if (application->cm_peer)
@@ -394,7 +400,8 @@ void gen_application_finish(struct gen_application *application, uint64_t now)
 
 bool gen_application_is_active(const struct gen_application *application)
 {
-	return !vl_generator_is_finished(application->generator);
+	return !vl_generator_is_finished(application->generator) ||
+	       gen_streams_are_active(application->config.streams);
 }
 
 double gen_share_asked(const struct gen_share *share)

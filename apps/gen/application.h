@@ -14,6 +14,7 @@
 
 #include "apps/control/client.h"
 #include "apps/gen/config.h"
+#include "apps/gen/streams.h"
 #include "dataplane/generate/generator.h"
 #include "transport/cm/connection.h"
 
@@ -32,6 +33,7 @@ struct gen_given {
 
 struct gen_application_config {
 	const struct gen_config *config;
+	struct gen_streams *streams; /* of the endpoint, outlive it */
 	struct gen_given given;
 	struct vl_endpoint *endpoint;
 	uint32_t port, worker, worker_count;

@@ -108,6 +108,82 @@ static void check_group(struct vl_loader *loader, struct gen_config *config,
 		config->largest_message = vl_mix_largest(&group->messages_mix);
 }
 
+/* ---- Streams ------------------------------------------------------------------------------- */
+
+static void check_sizes(struct vl_loader *loader, struct gen_stream_config *stream)
+{
+	struct vl_mix_config mix;
+	char error[256];
+
+	if (stream->size && !strcmp(stream->size, "imix")) {
+		memcpy(stream->sizes, vl_stream_imix, sizeof(vl_stream_imix));
+		stream->size_count = 3;
+		return;
+	}
+	if (gen_mix_parse(stream->size ? stream->size : "1024", VL_FLOW_SEND, &mix, error,
+			  sizeof(error))) {
+		vl_section_problem(loader, &stream->section, "size", "%s", error);
+		return;
+	}
+	stream->size_count = mix.count;
+	for (uint32_t i = 0; i < mix.count; i++) {
+		if (mix.entries[i].least != mix.entries[i].most ||
+		    mix.entries[i].verb != VL_FLOW_SEND) {
+			vl_section_problem(
+				loader, &stream->section, "size",
+				"a stream's sizes are single ones, as 60*7, 590*4, 1514");
+			return;
+		}
+		stream->sizes[i] =
+			(struct vl_stream_size){mix.entries[i].least, mix.entries[i].weight};
+	}
+}
+
+static void check_destination(struct vl_loader *loader, const struct gen_config *config,
+			      struct gen_stream_config *stream)
+{
+	const char *to = stream->to ? stream->to : config->to;
+	char error[256];
+
+	if (!to)
+		vl_section_problem(loader, &stream->section, NULL,
+				   "the destination is missing; name it with 'to: ADDRESS'");
+	else if (vl_address_parse(to, &stream->destination, error, sizeof(error)))
+		vl_section_problem(loader, &stream->section, stream->to ? "to" : NULL, "%s", error);
+	stream->has_mac = stream->mac != NULL;
+	if (stream->mac && vl_mac_parse(stream->mac, stream->destination_mac, error, sizeof(error)))
+		vl_section_problem(loader, &stream->section, "mac", "%s", error);
+}
+
+static void check_stream(struct vl_loader *loader, const struct gen_config *config,
+			 struct gen_stream_config *stream, unsigned int number)
+{
+	static const char *const of_roce[] = {"transport",         "verb",           "remote_qpn",
+					      "remote_psn",        "remote_address", "rkey",
+					      "congestion_control"};
+
+	if (!stream->name) {
+		stream->name = vl_arena_print(loader->arena, "stream%u", number + 1);
+		if (!stream->name)
+			loader->out_of_memory = true;
+	}
+	check_destination(loader, config, stream);
+	check_sizes(loader, stream);
+	parse_rate(loader, &stream->section, "rate", stream->rate, &stream->asked);
+	vl_scenario_check_cc(loader, &stream->cc);
+	if (stream->kind == GEN_STREAM_ROCE) {
+		if (!stream->remote_qpn)
+			vl_section_problem(loader, &stream->section, "remote_qpn",
+					   "is missing; a roce stream needs its peer's QPN");
+		return;
+	}
+	for (unsigned int i = 0; i < sizeof(of_roce) / sizeof(of_roce[0]); i++) {
+		if (vl_section_has(&gen_stream_schema, &stream->section, of_roce[i]))
+			vl_section_problem(loader, &stream->section, of_roce[i],
+					   "is for kind roce only; take it out");
+	}
+}
+
 static void check_all(struct vl_loader *loader, struct gen_config *config, uint32_t path_mtu)
 {
 	struct gen_group *groups = config->groups.elements;
@@ -116,12 +192,23 @@ static void check_all(struct vl_loader *loader, struct gen_config *config, uint3
 	uint64_t outstanding = 0;
 	bool all_counted = true;
 
-	if (!config->to)
+	if (!config->groups.count && !config->streams.count)
+		vl_section_problem(loader, &config->section, NULL,
+				   "there is nothing to send; list 'groups' or 'streams'");
+	if (!config->to && config->groups.count)
 		vl_section_problem(loader, &config->section, NULL,
 				   "the peer is missing; name it with 'to: ADDRESS' or --to");
-	else if (vl_address_parse(config->to, &config->destination, error, sizeof(error)))
+	else if (config->to &&
+		 vl_address_parse(config->to, &config->destination, error, sizeof(error)))
 		vl_section_problem(loader, &config->section, "to", "%s", error);
 	parse_rate(loader, &config->section, "rate", config->rate, &total);
+	for (unsigned int i = 0; i < config->streams.count; i++) {
+		struct gen_stream_config *streams = config->streams.elements;
+
+		check_stream(loader, config, &streams[i], i);
+		all_counted = all_counted &&
+			      (config->groups.count || streams[i].frames || streams[i].duration);
+	}
 	for (unsigned int i = 0; i < config->groups.count; i++) {
 		check_group(loader, config, &groups[i], i, path_mtu);
 		outstanding += groups[i].qps * groups[i].depth;

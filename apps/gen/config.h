@@ -16,9 +16,11 @@
 #include "apps/scenario/scenario.h"
 #include "apps/scenario/schema.h"
 #include "dataplane/generate/generator.h"
+#include "dataplane/stream/stream.h"
 
-#define GEN_MAX_QPS    20000u
-#define GEN_MAX_GROUPS 64u
+#define GEN_MAX_QPS     20000u
+#define GEN_MAX_GROUPS  64u
+#define GEN_MAX_STREAMS 64u
 
 /* How peers come to know each other. */
 enum gen_peer {
@@ -68,6 +70,46 @@ struct gen_group {
 	uint32_t first_qp;                 /* in the run */
 };
 
+enum gen_stream_kind {
+	GEN_STREAM_UDP,
+	GEN_STREAM_TCP,
+	GEN_STREAM_ROCE,
+};
+
+enum gen_stream_verb {
+	GEN_STREAM_SEND,
+	GEN_STREAM_WRITE,
+};
+
+struct gen_stream_config {
+	struct vl_section section;
+	const char *name;
+	uint64_t port;
+	unsigned int kind; /* enum gen_stream_kind */
+	const char *to, *mac;
+	uint64_t flows;
+	uint64_t source_port, source_ports, destination_port;
+	const char *size;
+	bool in_order;
+	const char *rate;
+	uint64_t burst, frames, start, duration;
+	unsigned int ecn; /* enum gen_ecn */
+	uint64_t dscp, priority;
+	/* roce */
+	unsigned int transport; /* enum vl_scenario_transport */
+	unsigned int verb;      /* enum gen_stream_verb */
+	uint64_t remote_qpn, remote_psn, remote_address, rkey;
+	struct vl_scenario_cc cc;
+
+	/* Worked out by config.c */
+	union ibv_gid destination;
+	uint8_t destination_mac[6];
+	bool has_mac; /* else asked for before the run */
+	struct gen_rate asked;
+	struct vl_stream_size sizes[VL_MIX_MAX_ENTRIES];
+	uint32_t size_count;
+};
+
 struct gen_config {
 	struct vl_section section;
 	const char *to;    /* the peer's address */
@@ -76,7 +118,8 @@ struct gen_config {
 	uint64_t duration, warm_up; /* ns */
 	const char *rate;           /* of all groups without one of their own */
 	unsigned int counts;
-	struct vl_list groups; /* struct gen_group */
+	struct vl_list groups;  /* struct gen_group */
+	struct vl_list streams; /* struct gen_stream_config */
 
 	/* Worked out by config.c */
 	union ibv_gid destination;
@@ -86,7 +129,7 @@ struct gen_config {
 	struct vl_arena arena;
 };
 
-extern const struct vl_schema gen_config_schema, gen_group_schema;
+extern const struct vl_schema gen_config_schema, gen_group_schema, gen_stream_schema;
 
 /* NULL: problems holds why. path_mtu: bytes, the largest that there may be. */
 struct gen_config *gen_config_parse(const char *text, size_t length,

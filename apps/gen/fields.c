@@ -92,6 +92,76 @@ static const struct gen_group group_defaults = {
 const struct vl_schema gen_group_schema = {group_fields, COUNT(group_fields),
 					   sizeof(struct gen_group), &group_defaults};
 
+static const char *const stream_kinds[] = {"udp", "tcp", "roce", NULL};
+static const char *const stream_verbs[] = {"send", "write", NULL};
+
+static const struct vl_field stream_fields[] = {
+	NAME_FIELD("name", struct gen_stream_config, name, "what reports call it [its number]",
+		   false),
+	QUANTITY_FIELD("port", struct gen_stream_config, port, COUNT, 0, 15,
+		       "which --port it leaves by, from 0 [0]"),
+	CHOICE_FIELD("kind", struct gen_stream_config, kind, stream_kinds,
+		     "udp, tcp, or roce (open loop: nobody is waited for) [udp]"),
+	TEXT_FIELD("to", struct gen_stream_config, to, "destination address [the peer]"),
+	TEXT_FIELD("mac", struct gen_stream_config, mac,
+		   "destination MAC [asked for by ARP or neighbour discovery]"),
+	QUANTITY_FIELD("flows", struct gen_stream_config, flows, COUNT, 1, 1024,
+		       "that take turns, frame by frame [1]"),
+	QUANTITY_FIELD("source_port", struct gen_stream_config, source_port, COUNT, 1, 65535,
+		       "UDP or TCP, of the first flow [49152]"),
+	QUANTITY_FIELD("source_ports", struct gen_stream_config, source_ports, COUNT, 1, 16384,
+		       "that flows are spread over, from source_port on [1]"),
+	QUANTITY_FIELD("destination_port", struct gen_stream_config, destination_port, COUNT, 1,
+		       65535, "UDP or TCP [9]"),
+	TEXT_FIELD("size", struct gen_stream_config, size,
+		   "of frames without FCS, for roce of messages: one, a list by weight "
+		   "(60*7, 590*4, 1514), or imix [1024B]"),
+	{.name = "in_order",
+	 .kind = VL_FIELD_TRUTH,
+	 .offset = offsetof(struct gen_stream_config, in_order),
+	 .help = "sizes come as listed, not shuffled [false]"},
+	TEXT_FIELD("rate", struct gen_stream_config, rate,
+		   "10Gb/s on the line, 50% of the line, or 1000/s frames, for roce messages [as "
+		   "fast as it goes]"),
+	QUANTITY_FIELD("burst", struct gen_stream_config, burst, COUNT, 1, VL_STREAM_MAX_BURST,
+		       "frames of a flow back to back [1]"),
+	QUANTITY_FIELD("frames", struct gen_stream_config, frames, COUNT, 1, UINT64_C(1) << 48,
+		       "of all flows together [until the end]"),
+	QUANTITY_FIELD("start", struct gen_stream_config, start, DURATION, 0, 100000 * SECOND,
+		       "begins so much later [0]"),
+	QUANTITY_FIELD("duration", struct gen_stream_config, duration, DURATION, 1000000,
+		       100000 * SECOND, "from its start [until the end]"),
+	CHOICE_FIELD("ecn", struct gen_stream_config, ecn, ecns,
+		     "codepoint: ect0, ect1 or not-ect [ect0]"),
+	QUANTITY_FIELD("dscp", struct gen_stream_config, dscp, COUNT, 0, 63, "[0]"),
+	QUANTITY_FIELD("priority", struct gen_stream_config, priority, COUNT, 0, 7,
+		       "PCP and priority of PFC [--pcp]"),
+	CHOICE_FIELD("transport", struct gen_stream_config, transport, transports,
+		     "roce: RC, UC or UD [RC]"),
+	CHOICE_FIELD("verb", struct gen_stream_config, verb, stream_verbs, "roce: send or write"),
+	QUANTITY_FIELD("remote_qpn", struct gen_stream_config, remote_qpn, COUNT, 2, 0xfffffe,
+		       "roce: of the first flow's peer; the others follow"),
+	QUANTITY_FIELD("remote_psn", struct gen_stream_config, remote_psn, COUNT, 0, 0xffffff,
+		       "roce: the first PSN of each flow [0]"),
+	QUANTITY_FIELD("remote_address", struct gen_stream_config, remote_address, COUNT, 0,
+		       UINT64_MAX - 1, "roce: where WRITEs go"),
+	QUANTITY_FIELD("rkey", struct gen_stream_config, rkey, COUNT, 0, UINT32_MAX,
+		       "roce: its key"),
+	MAPPING_FIELD("congestion_control", struct gen_stream_config, cc, &vl_scenario_cc_schema,
+		      "roce: how flows react to CNPs"),
+};
+static const struct gen_stream_config stream_defaults = {
+	.flows = 1,
+	.source_port = 49152,
+	.source_ports = 1,
+	.destination_port = 9,
+	.dscp = UINT64_MAX,
+	.priority = UINT64_MAX,
+	.cc = {.algorithm = 2}, /* dcqcn */
+};
+const struct vl_schema gen_stream_schema = {stream_fields, COUNT(stream_fields),
+					    sizeof(struct gen_stream_config), &stream_defaults};
+
 static const struct vl_field config_fields[] = {
 	TEXT_FIELD("to", struct gen_config, to, "the peer's IPv4 or IPv6 address"),
 	CHOICE_FIELD("peer", struct gen_config, peer, peers,
@@ -107,8 +177,10 @@ static const struct vl_field config_fields[] = {
 		   "of all groups without a rate of their own together, by their queue pairs"),
 	CHOICE_FIELD("counts", struct gen_config, counts, counts,
 		     "what that rate in bits counts [payload]"),
-	LIST_FIELD("groups", struct gen_config, groups, &gen_group_schema, 1, GEN_MAX_GROUPS,
+	LIST_FIELD("groups", struct gen_config, groups, &gen_group_schema, 0, GEN_MAX_GROUPS,
 		   "a list of groups of queue pairs"),
+	LIST_FIELD("streams", struct gen_config, streams, &gen_stream_schema, 0, GEN_MAX_STREAMS,
+		   "a list of streams beside them: frames that wait for nobody"),
 };
 const struct vl_schema gen_config_schema = {config_fields, COUNT(config_fields),
 					    sizeof(struct gen_config), NULL};

@@ -11,6 +11,7 @@
 #include "apps/host/session.h"
 #include "apps/report/config.h"
 #include "apps/report/output.h"
+#include "dataplane/runtime/stream_stage.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,8 +22,9 @@
 #define DEFAULT_DSCP      26
 #define DEFAULT_LINK_RATE UINT64_C(100000000000)
 /* Of a device, besides the queue pairs that are asked for: those of control connections. */
-#define SPARE_QPS    256u
-#define LEAST_MAX_QP 16384u
+#define SPARE_QPS            256u
+#define LEAST_MAX_QP         16384u
+#define LONGEST_STREAM_FRAME 9618u
 
 #define LOOPBACK_PORT "ring:verbline-gen"
 #define LOOPBACK_HERE "192.0.2.1/24@0"
@@ -149,7 +151,13 @@ static const char example_file[] =
 	"    rate: 10000/s       # of each queue pair\n"
 	"    dscp: 34\n"
 	"    congestion_control:\n"
-	"      algorithm: none\n";
+	"      algorithm: none\n"
+	"streams:                # beside them, frames that wait for nobody\n"
+	"  - name: background\n"
+	"    size: imix\n"
+	"    rate: 1Gb/s\n"
+	"    source_ports: 16\n"
+	"    flows: 16\n";
 
 /* What options alone make. */
 static const char default_file[] = "groups:\n  - name: traffic\n";
@@ -417,6 +425,7 @@ static int open_applications(struct gen_run *run, const struct gen_options *valu
 		uint32_t worker = i % run->session->worker_count;
 		struct gen_application_config config = {
 			.config = run->config,
+			.streams = &run->streams[i],
 			.given = given_of(values),
 			.endpoint = vl_host_endpoint(host, port, worker),
 			.port = port,
@@ -430,6 +439,9 @@ static int open_applications(struct gen_run *run, const struct gen_options *valu
 			.seed = values->host.seed,
 		};
 
+		if (gen_streams_open(&run->streams[i], run->session, run->config, &values->host,
+				     port, worker))
+			return VL_EXIT_FAILED;
 		link_rate = vl_host_port(host, port)->link_rate;
 		config.link_rate = link_rate ? link_rate : DEFAULT_LINK_RATE;
 		if (gen_application_open(&run->applications[i], &config, now)) {
@@ -452,7 +464,17 @@ static int open_applications(struct gen_run *run, const struct gen_options *valu
 static int check_ports(struct gen_run *run)
 {
 	const struct gen_group *groups = run->config->groups.elements;
+	const struct gen_stream_config *streams = run->config->streams.elements;
 
+	for (unsigned int i = 0; i < run->config->streams.count; i++) {
+		if (streams[i].port < run->session->port_count)
+			continue;
+		vl_command_error(run->command,
+				 "stream %s leaves by port %llu, but there is no such --port; they "
+				 "are counted from 0",
+				 streams[i].name, (unsigned long long)streams[i].port);
+		return VL_EXIT_USAGE;
+	}
 	for (unsigned int i = 0; i < run->config->groups.count; i++) {
 		if (groups[i].port < run->session->port_count)
 			continue;
@@ -479,7 +501,8 @@ static int run_on_host(struct gen_run *run, const struct gen_options *values, st
 	run->application_count = ports * workers;
 	run->applications = calloc(run->application_count, sizeof(*run->applications));
 	run->endpoints = calloc(run->application_count, sizeof(*run->endpoints));
-	if (!loopbacks || !run->applications || !run->endpoints) {
+	run->streams = calloc(run->application_count, sizeof(*run->streams));
+	if (!run->streams || !loopbacks || !run->applications || !run->endpoints) {
 		vl_command_error(run->command, "out of memory");
 		status = VL_EXIT_FAILED;
 	}
@@ -494,6 +517,8 @@ static int run_on_host(struct gen_run *run, const struct gen_options *values, st
 		vl_command_error(run->command, "%s", error.text);
 		status = VL_EXIT_FAILED;
 	}
+	if (!status)
+		status = gen_streams_resolve(run->session, run->config);
 	if (!status)
 		status = open_applications(run, values);
 	if (!status) {
@@ -552,6 +577,9 @@ static int start(const struct vl_command *command, const struct gen_options *val
 	for (unsigned int i = 0; i < config->groups.count; i++)
 		vl_faults_configure_cc(faults, &groups[i].cc.resolved);
 	run.is_terminal = isatty(fileno(run.out));
+	if (config->streams.count)
+		session_config.more_megabytes =
+			vl_stream_stage_megabytes(config->streams.count, 0, LONGEST_STREAM_FRAME);
 	session_config.device.max_qp = config->qp_count + SPARE_QPS;
 	if (session_config.device.max_qp < LEAST_MAX_QP)
 		session_config.device.max_qp = LEAST_MAX_QP;
@@ -562,6 +590,9 @@ static int start(const struct vl_command *command, const struct gen_options *val
 	}
 	status = run_on_host(&run, values, files, faults);
 	closed = vl_host_session_close(&session);
+	for (uint32_t i = 0; run.streams && i < run.application_count; i++)
+		gen_streams_close(&run.streams[i]);
+	free(run.streams);
 	vl_faults_destroy(faults);
 	return status ? status : closed;
 }

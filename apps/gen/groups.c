@@ -104,6 +104,22 @@ static void check_rate(const struct gen_run *run, const struct gen_group_result 
 		 off < -allowed && !is_slowed && result->put_off ? late : "");
 }
 
+static void check_stream(const struct gen_stream *stream, struct gen_check *check)
+{
+	double sent = gen_stream_sent(stream), off = sent - stream->asked;
+	double unit = stream->config->asked.is_messages ? 1 : 1e9;
+	bool is_slowed = vl_stream_counters(stream->stream)->cnp_rx != 0;
+
+	check->name = "stream rate";
+	/* A burst may be under way at the end. */
+	check->passed = (off < 0 ? -off : off) <= TOLERANCE * stream->asked ||
+			(off < 0 && is_slowed) || stream->config->burst > 1;
+	snprintf(check->text, sizeof(check->text),
+		 "stream %s: asked for %.6g %s, sent %.6g (%+.4f%%)", stream->config->name,
+		 stream->asked / unit, stream->config->asked.is_messages ? "1/s" : "Gb/s",
+		 sent / unit, 100 * off / stream->asked);
+}
+
 unsigned int gen_checks(const struct gen_run *run, const struct gen_group_result *groups,
 			struct gen_check checks[GEN_MAX_CHECKS])
 {
@@ -122,6 +138,14 @@ unsigned int gen_checks(const struct gen_run *run, const struct gen_group_result
 		if (result->asked > 0 && !result->group->ramp && result->seconds > 0 &&
 		    !run->interrupted && !result->group->stagger)
 			check_rate(run, result, &checks[count++]);
+	}
+	for (uint32_t i = 0; i < run->application_count; i++) {
+		const struct gen_streams *streams = run->applications[i].config.streams;
+
+		for (uint32_t n = 0; n < streams->count && !run->interrupted; n++) {
+			if (streams->streams[n].asked > 0)
+				check_stream(&streams->streams[n], &checks[count++]);
+		}
 	}
 	return count;
 }

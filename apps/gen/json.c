@@ -266,6 +266,10 @@ json_t *gen_report_json(const struct gen_run *run, const struct gen_group_result
 	for (unsigned int i = 0; i < run->config->groups.count; i++)
 		json_array_append_new(list, group_json(&groups[i]));
 	put(root, "groups", list);
+	list = json_array();
+	for (uint32_t i = 0; i < run->application_count; i++)
+		gen_streams_json(run->applications[i].config.streams, list);
+	put(root, "streams", list);
 	put(root, "qps", qps_json(run));
 	put(root, "endpoints", endpoints_json(run));
 	put(root, "peer", peer_json(run));

@@ -36,7 +36,7 @@ struct gen_check {
 	bool passed;
 	char text[200];
 };
-#define GEN_MAX_CHECKS (2 * GEN_MAX_GROUPS + 4)
+#define GEN_MAX_CHECKS (2 * GEN_MAX_GROUPS + GEN_MAX_STREAMS)
 /* What must be: rates held, no queue pair failed, all that was to complete has. Returns how many
  * there are. */
 unsigned int gen_checks(const struct gen_run *run, const struct gen_group_result *groups,

@@ -81,11 +81,16 @@ static void finish_application(void *context, uint64_t now)
 	gen_application_finish(((struct control *)context)->application, now);
 }
 
+static bool has_work(const struct gen_application *application)
+{
+	return application->share_count || application->config.streams->count;
+}
+
 static bool visit(struct control *control, struct gen_application *application,
 		  void (*function)(void *context, uint64_t now))
 {
 	control->application = application;
-	if (!application->share_count)
+	if (!has_work(application))
 		return true;
 	if (vl_host_session_call(control->run->session, application->config.worker, function,
 				 control))
@@ -170,7 +175,7 @@ static bool read_all(struct control *control, struct summary *summary, enum gen_
 		struct gen_application *application = &run->applications[i];
 		struct gen_share_result *results = results_of(run, application);
 
-		if (!application->share_count)
+		if (!has_work(application))
 			continue;
 		if (!visit(control, application, read_application))
 			return false;
@@ -257,6 +262,10 @@ static bool start_all(struct control *control, uint64_t now)
 	control->start = now + LEAD;
 	run->started = control->start;
 	set_times(run);
+	for (uint32_t i = 0; i < run->application_count; i++) {
+		if (run->config->duration && run->applications[i].config.streams->count)
+			last = control->start + run->config->duration;
+	}
 	for (uint32_t i = 0; i < run->share_count; i++) {
 		if (run->shares[i].stop == UINT64_MAX)
 			last = UINT64_MAX;
@@ -264,7 +273,7 @@ static bool start_all(struct control *control, uint64_t now)
 			last = run->shares[i].stop;
 	}
 	control->phase = PHASE_RUNNING;
-	control->deadline = last == UINT64_MAX ? UINT64_MAX : last + DRAIN_TIME;
+	control->deadline = !last || last == UINT64_MAX ? UINT64_MAX : last + DRAIN_TIME;
 	return visit_all(control, start_application);
 }
 

@@ -49,6 +49,7 @@ struct gen_run {
 	struct gen_share_result *shares;
 	uint32_t share_count;
 	struct gen_endpoint_result *endpoints; /* as applications */
+	struct gen_streams *streams;           /* as applications */
 	FILE *out;                             /* for people */
 	bool is_terminal;
 

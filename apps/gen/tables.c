@@ -156,7 +156,16 @@ static void print_qps(const struct gen_run *run, FILE *out)
 void gen_report_tables(const struct gen_run *run, const struct gen_group_result *groups,
 		       bool each_qp, FILE *out)
 {
-	print_groups(run, groups, out);
+	bool heading = true;
+
+	if (run->config->groups.count)
+		print_groups(run, groups, out);
+	for (uint32_t i = 0; i < run->application_count; i++) {
+		if (run->applications[i].config.streams->count) {
+			gen_streams_print(run->applications[i].config.streams, heading, out);
+			heading = false;
+		}
+	}
 	print_times("completion time, us", run, groups, false, out);
 	print_times("pacing error, us", run, groups, true, out);
 	print_counters(run, out);

@@ -51,11 +51,12 @@ static void release_signals(const struct sigaction before[2])
 /* ---- Opening ---------------------------------------------------------------------------- */
 
 static int start_eal(struct vl_host_session *session, const struct vl_host_options *options,
-		     const struct vl_operands *operands, const struct vl_host_config *host)
+		     const struct vl_operands *operands, const struct vl_host_config *host,
+		     uint32_t more_megabytes)
 {
 	const struct vl_eal_config config = {
 		.worker_count = host->worker_count,
-		.memory_mb = vl_host_megabytes(host),
+		.memory_mb = vl_host_megabytes(host) + more_megabytes,
 		.hugepages = options->no_hugepages ? VL_HUGEPAGES_NEVER : VL_HUGEPAGES_IF_FREE,
 		.ports = options->ports.values,
 		.port_count = options->ports.count,
@@ -135,7 +136,7 @@ int vl_host_session_open(struct vl_host_session *session, const struct vl_comman
 	host.device = config->device;
 	host.device.seed = options->seed;
 	host.frame_count = config->frame_count;
-	status = start_eal(session, options, operands, &host);
+	status = start_eal(session, options, operands, &host, config->more_megabytes);
 	if (status)
 		return status;
 	session->host = vl_host_create(&host, &error);

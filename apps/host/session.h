@@ -43,6 +43,7 @@ struct vl_host_session {
 struct vl_host_session_config {
 	struct vl_device_config device; /* limits and behaviour, as in struct vl_host_config */
 	uint32_t frame_count;           /* of each worker's mempool */
+	uint32_t more_megabytes;        /* that EAL needs beyond the host's own */
 	bool needs_no_address;          /* --ip may be missing */
 };
 

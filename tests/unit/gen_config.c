@@ -134,6 +134,17 @@ static void test_refusals(void)
 	       "g.yaml:5:16: groups[0].ramp_from: must be in the unit of the rate, 10Gb/s\n");
 	refuse("to: 10.0.0.2\ngroups:\n  - qps: 15000\n  - qps: 15000\n",
 	       "g.yaml:3:3: groups: have 30000 queue pairs together; at most 20000 are allowed\n");
+	refuse("to: 10.0.0.2\n",
+	       "g.yaml:1:1: there is nothing to send; list 'groups' or 'streams'\n");
+	refuse("streams:\n  - size: 60..99\n",
+	       "g.yaml:2:5: streams[0]: the destination is missing; name it with 'to: ADDRESS'\n"
+	       "g.yaml:2:11: streams[0].size: a stream's sizes are single ones, as 60*7, 590*4, "
+	       "1514\n");
+	refuse("to: 10.0.0.2\nstreams:\n  - kind: roce\n",
+	       "g.yaml:3:5: streams[0].remote_qpn: is missing; a roce stream needs its peer's "
+	       "QPN\n");
+	refuse("to: 10.0.0.2\nstreams:\n  - rkey: 5\n",
+	       "g.yaml:3:11: streams[0].rkey: is for kind roce only; take it out\n");
 	refuse("to: 10.0.0.2\nduration: 1s\nwarm_up: 1s\ngroups: [{name: a}]\n",
 	       "g.yaml:3:10: warm_up: leaves nothing to measure; it must be shorter than the "
 	       "duration\n");

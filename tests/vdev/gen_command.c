@@ -92,6 +92,36 @@ static void test_rate(void)
 	json_decref(root);
 }
 
+/* Streams beside a group, their neighbour found by ARP; and alone, to a MAC that is given. */
+static void test_streams(void)
+{
+	json_t *root, *streams;
+
+	expect("printf 'groups: [{messages: 50}]\n"
+	       "streams: [{name: udp, frames: 1000, size: imix, flows: 4, source_ports: 4}]\n' > "
+	       "s.yaml; $V s.yaml --loopback --no-hugepages --json streams.json",
+	       0, "All checks passed");
+	root = read_json("streams.json");
+	streams = json_object_get(root, "streams");
+	CU_ASSERT_EQUAL(whole(json_array_get(streams, 0), "frames_tx"), 1000);
+	json_decref(root);
+	expect("printf 'streams:\n"
+	       "- {to: 10.0.0.2, mac: \"02:00:00:00:00:02\", frames: 500, kind: tcp}\n"
+	       "- {to: 10.0.0.2, mac: \"02:00:00:00:00:02\", frames: 320, kind: roce, verb: write, "
+	       "size: 64KiB, remote_qpn: 20, rkey: 1}\n' > alone.yaml; "
+	       "$V alone.yaml --port null --ip 10.0.0.1/24 --no-hugepages --json alone.json",
+	       0, "All checks passed");
+	root = read_json("alone.json");
+	streams = json_object_get(root, "streams");
+	CU_ASSERT_EQUAL(whole(json_array_get(streams, 0), "frames_tx"), 500);
+	CU_ASSERT_EQUAL(whole(json_array_get(streams, 1), "frames_tx"), 320);
+	CU_ASSERT_EQUAL(whole(json_array_get(streams, 1), "message_tx"), 20);
+	json_decref(root);
+	expect("printf 'streams: [{to: 10.0.0.77, frames: 1}]\n' > nobody.yaml; "
+	       "$V nobody.yaml --port null --ip 10.0.0.1/24 --no-hugepages",
+	       1, "no neighbour leads to its destination");
+}
+
 static void test_perftest(void)
 {
 	expect("$V --loopback --no-hugepages -n 100 -s 4096 --perftest", 0, "BW average[Gb/sec]");
@@ -113,8 +143,8 @@ static void test_usage(void)
 }
 
 static const struct test tests[] = {
-	{"counted", test_counted},   {"file", test_file},   {"rate", test_rate},
-	{"perftest", test_perftest}, {"usage", test_usage},
+	{"counted", test_counted}, {"file", test_file},         {"rate", test_rate},
+	{"streams", test_streams}, {"perftest", test_perftest}, {"usage", test_usage},
 };
 
 int main(int argc, char **argv)
