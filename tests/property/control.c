@@ -353,7 +353,7 @@ static void misbehave(bool greets, const struct vl_control_message *message, con
 	set_up(NULL, 0);
 	connect_raw();
 	if (greets)
-		say(&hello, VL_CONTROL_HELLO, NULL);
+		say(&hello, VL_CONTROL_HELLO, "");
 	say(message, VL_CONTROL_ERROR, reason);
 	CU_ASSERT_EQUAL(vl_control_server_counters(server)->errors, 1);
 	vl_control_channel_close(channel);
