@@ -164,23 +164,22 @@ static void receive_mac_control(struct vl_endpoint *endpoint, const struct vl_fr
 	update_pauses(endpoint, now);
 }
 
-/* Who sends management datagrams is about to be answered: the way back need not be asked for. */
+/* Who sends management datagrams is about to be answered: the way back need not be asked for.
+ * Nothing is learned of what the device will refuse. */
 static void learn_sender(struct vl_endpoint *endpoint, const struct vl_frame *frame,
 			 const struct vl_frame_layout *layout, uint64_t now)
 {
-	const uint8_t *network = frame->data + layout->network_offset;
 	const struct vl_bth *bth = (const struct vl_bth *)(frame->data + layout->bth_offset);
-	union ibv_gid source = {.raw = {[10] = 0xff, [11] = 0xff}};
+	struct vl_packet packet;
 
 	if (frame->length - layout->bth_offset < sizeof(*bth) ||
 	    vl_load_be24(bth->destination_qpn) != GSI_QPN ||
 	    memcmp(frame->data, endpoint->mac, sizeof(endpoint->mac)))
 		return;
-	if (layout->ethertype == VL_ETHERTYPE_IPV4)
-		memcpy(source.raw + 12, ((const struct vl_ipv4_header *)network)->source, 4);
-	else
-		memcpy(source.raw, ((const struct vl_ipv6_header *)network)->source, 16);
-	vl_ip_learn(endpoint->ip, &source, frame->data + 6, now);
+	if (vl_parse(&packet, VL_LINK_ETHERNET, frame->data, frame->length, frame->length) ==
+		    VL_PARSE_ok &&
+	    vl_icrc_is_right(&packet))
+		vl_ip_learn(endpoint->ip, &packet.source_gid, packet.source_mac, now);
 }
 
 /* What is wrong with a packet is the device's to find and to count. */

@@ -307,6 +307,88 @@ static void test_dropped_packets(void)
 	free(pair);
 }
 
+static struct vl_endpoint *open_alone(uint16_t number)
+{
+	struct vl_endpoint_config config = host_config(number, 0);
+	struct vl_endpoint *endpoint;
+	struct vl_ip_config ip;
+
+	make_ip(&ip, number, 0);
+	config.ip = &ip;
+	if (number == 2)
+		config.device.events.resolve = NULL;
+	endpoint = vl_endpoint_create(&config, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(endpoint);
+	return endpoint;
+}
+
+/* A datagram from QP1 of one endpoint to QP1 of another, as it is on the wire. */
+static void make_datagram(struct vl_endpoint *endpoint, struct vl_frame *frame)
+{
+	struct vl_pd *pd = vl_alloc_pd(endpoint->device, NULL);
+	struct vl_cq *cq = vl_create_cq(endpoint->device, 16, NULL, NULL);
+	struct vl_qp_init_attr init = {.send_cq = cq,
+				       .recv_cq = cq,
+				       .cap = {.max_send_wr = 1,
+					       .max_recv_wr = 1,
+					       .max_send_sge = 1,
+					       .max_recv_sge = 1,
+					       .max_inline_data = 256},
+				       .qp_type = IBV_QPT_UD,
+				       .gsi = true};
+	struct vl_qp *qp = vl_create_qp(pd, &init, NULL);
+	struct ibv_ah_attr path = {.grh = {.dgid = host_gid(2)}, .is_global = 1, .port_num = 1};
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .qkey = 0x80010000};
+	uint8_t data[256] = {1, 7, 2, 3};
+	struct ibv_sge sge = {(uintptr_t)data, sizeof(data), 0};
+	struct ibv_send_wr send = {.sg_list = &sge,
+				   .num_sge = 1,
+				   .opcode = IBV_WR_SEND,
+				   .send_flags = IBV_SEND_INLINE,
+				   .wr.ud = {.remote_qpn = 1, .remote_qkey = 0x80010000}};
+	const struct ibv_send_wr *bad;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(qp);
+	send.wr.ud.ah = vl_create_ah(pd, &path, NULL);
+	CU_ASSERT_EQUAL(vl_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_QKEY, 0),
+			0);
+	attr.qp_state = IBV_QPS_RTR;
+	CU_ASSERT_EQUAL(vl_modify_qp(qp, &attr, IBV_QP_STATE, 0), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	CU_ASSERT_EQUAL(vl_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN, 0), 0);
+	CU_ASSERT_EQUAL(vl_post_send(qp, &send, &bad, 0), 0);
+	/* What ARP has to say goes first. */
+	while (vl_endpoint_transmit(endpoint, 0, frame) && frame->length < 300)
+		;
+	CU_ASSERT(frame->length > 300);
+}
+
+/* The sender of a management datagram need not be asked for its MAC, unless it is a forgery. */
+static void test_learn_from_datagrams(void)
+{
+	struct vl_endpoint *one = open_alone(1), *two = open_alone(2);
+	struct vl_pd *pd = vl_alloc_pd(two->device, NULL);
+	struct ibv_ah_attr back = {.grh = {.dgid = host_gid(1)}, .is_global = 1, .port_num = 1};
+	uint8_t memory[2048];
+	struct vl_frame frame = {.data = memory, .capacity = sizeof(memory)};
+	int error = 0;
+
+	make_datagram(one, &frame);
+	memory[frame.length - 1] ^= 1; /* ICRC */
+	vl_endpoint_receive(two, &frame, 0);
+	CU_ASSERT_PTR_NULL(vl_create_ah(pd, &back, &error));
+	CU_ASSERT_EQUAL(error, -EAGAIN);
+	memory[frame.length - 1] ^= 1;
+	memory[5] ^= 8; /* to another station */
+	vl_endpoint_receive(two, &frame, 0);
+	CU_ASSERT_PTR_NULL(vl_create_ah(pd, &back, &error));
+	memory[5] ^= 8;
+	vl_endpoint_receive(two, &frame, 0);
+	CU_ASSERT_PTR_NOT_NULL(vl_create_ah(pd, &back, &error));
+	vl_endpoint_destroy(one);
+	vl_endpoint_destroy(two);
+}
+
 /* Time need not run: the endpoint's last moment is what resolution counts with. */
 static void test_unreachable(void)
 {
@@ -342,6 +424,7 @@ int main(int argc, char **argv)
 		{"vlan", test_vlan},
 		{"other_vlan", test_other_vlan},
 		{"dropped_packets", test_dropped_packets},
+		{"learn_from_datagrams", test_learn_from_datagrams},
 		{"unreachable", test_unreachable},
 	};
 
