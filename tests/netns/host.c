@@ -226,6 +226,60 @@ static void test_vlan(void)
 	netns_close(&netns);
 }
 
+/* Whether the pcapng has an IPv4 packet of 4042 bytes, cut at 64, that went this way: 1 in, 2 out.
+ */
+static bool echo_is_captured(const char *path, uint32_t way)
+{
+	static uint32_t words[1 << 16];
+	FILE *file = fopen(path, "rb");
+	size_t count = file ? fread(words, sizeof(words[0]), 1 << 16, file) : 0;
+
+	if (file)
+		fclose(file);
+	/* Blocks: type, length, ..., length again. A packet's captured and original lengths are the
+	 * sixth and seventh words, options follow 64 bytes of it. */
+	for (size_t at = 0; at + 3 < count && words[at + 1] >= 12; at += words[at + 1] / 4) {
+		if (words[at] == 6 && at + 25 < count && words[at + 5] == 64 &&
+		    words[at + 6] == 4042 && words[at + 23] == (4u << 16 | 2) &&
+		    words[at + 24] == way)
+			return true;
+	}
+	return false;
+}
+
+/* What was on the wire is in the capture, both ways. */
+static void test_capture(void)
+{
+	char path[] = "/tmp/verbline-host-XXXXXX.pcapng";
+	char *arguments[] = {(char *)"--ip",
+			     (char *)"10.9.0.1/24",
+			     (char *)"--pcap",
+			     path,
+			     (char *)"--pcap-snaplen",
+			     (char *)"64",
+			     NULL};
+	int descriptor = mkstemps(path, 7);
+	pid_t process;
+
+	CU_ASSERT_FATAL(descriptor >= 0);
+	close(descriptor);
+	if (open_sides(4300)) {
+		process = start_endpoint(arguments);
+		CU_ASSERT_FATAL(process > 0);
+		CU_ASSERT(netns_enter(&netns, 1));
+		CU_ASSERT(ping("10.9.0.1", 4000));
+		stop_endpoint(process);
+		CU_ASSERT_EQUAL(netns_run(&netns, 1,
+					  "%s/apps/verbline inspect %s | grep -q ' 0 damaged'",
+					  getenv("VERBLINE_BUILD_ROOT"), path),
+				0);
+		CU_ASSERT(echo_is_captured(path, 1));
+		CU_ASSERT(echo_is_captured(path, 2));
+		netns_close(&netns);
+	}
+	unlink(path);
+}
+
 /* A port that is not there, and an address that is missing: said in one line, exit status as the
  * rules are. */
 static void test_refusals(void)
@@ -257,6 +311,7 @@ int main(int argc, char **argv)
 		{"echo_one_worker", test_echo_one_worker},
 		{"echo_two_workers", test_echo_two_workers},
 		{"vlan", test_vlan},
+		{"capture", test_capture},
 		{"refusals", test_refusals},
 	};
 
