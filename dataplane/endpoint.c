@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "dataplane/allocator.h"
+#include "dataplane/constant_payload.h"
 #include "dataplane/stream/stream.h"
 #include "dataplane/frame_layout.h"
 #include "transport/wire/headers.h"
@@ -137,6 +138,14 @@ void vl_endpoint_set_streams(struct vl_endpoint *endpoint, struct vl_stream_grou
 {
 	endpoint->streams = streams;
 	endpoint->sends_streams = streams != NULL;
+}
+
+void vl_endpoint_set_constant(struct vl_endpoint *endpoint,
+			      const struct vl_constant_payload *constant,
+			      struct vl_frame_pool *frames)
+{
+	endpoint->constant = constant;
+	endpoint->constant_frames = frames;
 }
 
 /* ---- In --------------------------------------------------------------------------------- */
@@ -270,6 +279,19 @@ static bool transmit_pfc(struct vl_endpoint *endpoint, uint64_t now, struct vl_f
 	return true;
 }
 
+/* True: the packet is in endpoint->taken, and its payload was not touched. */
+static bool take_constant(struct vl_endpoint *endpoint, const struct vl_outgoing *outgoing)
+{
+	if (!endpoint->takes_constant || !vl_constant_payload_fits(endpoint->constant, outgoing))
+		return false;
+	endpoint->taken = vl_frame_get(endpoint->constant_frames);
+	if (!endpoint->taken)
+		return false;
+	vl_constant_payload_build(endpoint->constant, outgoing, endpoint->taken);
+	endpoint->taken->priority = outgoing->priority;
+	return true;
+}
+
 static bool transmit_packet(struct vl_endpoint *endpoint, uint64_t now, struct vl_frame *frame)
 {
 	struct vl_outgoing outgoing;
@@ -278,6 +300,8 @@ static bool transmit_packet(struct vl_endpoint *endpoint, uint64_t now, struct v
 		outgoing.headers = frame->data;
 		if (!vl_transmit(endpoint->device, now, &outgoing))
 			return false;
+		if (take_constant(endpoint, &outgoing))
+			return true;
 		frame->length = vl_serialize(&outgoing, frame->data, frame->capacity);
 		if (frame->length) {
 			frame->priority = outgoing.priority;
@@ -341,8 +365,36 @@ bool vl_endpoint_transmit(struct vl_endpoint *endpoint, uint64_t now, struct vl_
 					  now, NULL);
 	}
 	endpoint->counters.tx_frames++;
-	endpoint->counters.tx_bytes += frame->length;
+	endpoint->counters.tx_bytes += endpoint->taken ? endpoint->taken->length : frame->length;
 	return true;
+}
+
+struct vl_frame *vl_endpoint_next_frame(struct vl_endpoint *endpoint, struct vl_frame_pool *pool,
+					uint64_t now)
+{
+	struct vl_frame *frame = endpoint->spare ? endpoint->spare : vl_frame_get(pool);
+	bool sends;
+
+	if (!frame)
+		return NULL;
+	endpoint->taken = NULL;
+	endpoint->takes_constant =
+		endpoint->constant && !endpoint->filter.transmit && !endpoint->tap.see;
+	sends = vl_endpoint_transmit(endpoint, now, frame);
+	endpoint->takes_constant = false;
+	if (sends && !endpoint->taken) {
+		endpoint->spare = NULL;
+		return frame;
+	}
+	endpoint->spare = frame;
+	return endpoint->taken;
+}
+
+void vl_endpoint_release_spare(struct vl_endpoint *endpoint)
+{
+	if (endpoint->spare)
+		vl_frame_free(endpoint->spare);
+	endpoint->spare = NULL;
 }
 
 uint64_t vl_endpoint_next_deadline(const struct vl_endpoint *endpoint)

@@ -23,6 +23,7 @@
 #include "transport/verbline.h"
 
 struct vl_endpoint;
+struct vl_constant_payload;
 struct vl_stream_group;
 
 /* What runs on an endpoint: posts work, polls completions. One application an endpoint; it serves
@@ -72,6 +73,11 @@ struct vl_endpoint {
 	struct vl_application application;
 	struct vl_frame_filter filter;
 	struct vl_frame_tap tap;
+	/* The owner's; NULL: none. Buffers that hold the payload, and what the last packet took. */
+	const struct vl_constant_payload *constant;
+	struct vl_frame_pool *constant_frames;
+	struct vl_frame *spare, *taken;
+	bool takes_constant;
 	struct vl_stream_group *streams; /* the owner's; NULL: none */
 	bool sends_streams;              /* false: who moves the endpoint's frames does */
 	uint64_t now;                    /* ns, of the last call */
@@ -98,6 +104,13 @@ void vl_endpoint_set_tap(struct vl_endpoint *endpoint, const struct vl_frame_tap
  * stays the caller's. NULL: none. */
 void vl_endpoint_set_streams(struct vl_endpoint *endpoint, struct vl_stream_group *streams);
 
+/* Memory that packets are sent from without touching it, and frames that hold it already: each as
+ * vl_constant_payload_build wants it. Packets are copied as ever while there is a filter or a tap,
+ * or no such frame left. Both stay the caller's. NULL: none. */
+void vl_endpoint_set_constant(struct vl_endpoint *endpoint,
+			      const struct vl_constant_payload *constant,
+			      struct vl_frame_pool *frames);
+
 /* Takes one frame, which the filter may alter; it stays the caller's. Obeys PFC, hands RoCE packets
  * whose ICRC is right to the device, and what else there is to vl_ip. */
 void vl_endpoint_receive(struct vl_endpoint *endpoint, struct vl_frame *frame, uint64_t now);
@@ -106,6 +119,13 @@ void vl_endpoint_poll(struct vl_endpoint *endpoint, uint64_t now);
 /* Fills the next frame (data, length, priority): the filter's own first, then PFC, ARP and
  * its like, then what the device sends. False: nothing may be sent now. */
 bool vl_endpoint_transmit(struct vl_endpoint *endpoint, uint64_t now, struct vl_frame *frame);
+/* The same with a frame from the pool, or one that holds the payload already
+ * (vl_endpoint_set_constant) ; NULL: nothing may be sent now, or the pool is empty. One frame of
+ * the pool stays in hand for the next call: always the same pool, and vl_endpoint_release_spare
+ * before it goes. */
+struct vl_frame *vl_endpoint_next_frame(struct vl_endpoint *endpoint, struct vl_frame_pool *pool,
+					uint64_t now);
+void vl_endpoint_release_spare(struct vl_endpoint *endpoint);
 /* When vl_endpoint_poll or vl_endpoint_transmit could next do something; 0: now; UINT64_MAX:
  * not before a frame comes. May be early, never late. */
 uint64_t vl_endpoint_next_deadline(const struct vl_endpoint *endpoint);

@@ -24,6 +24,7 @@ struct vl_frame {
 	uint64_t time;     /* ns, the holder's: arrival at the end of a link, entry to a queue */
 	uint32_t length;   /* bytes */
 	uint32_t capacity; /* bytes that data has room for */
+	uint32_t tail;     /* of dataplane/constant_payload.h, in its buffers */
 	union {
 		uint32_t countdown;  /* the link's: frames that are still to overtake this one */
 		uint32_t source_qpn; /* between device and link: whose packet it is; 0: no QP's */

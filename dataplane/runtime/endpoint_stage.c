@@ -72,14 +72,11 @@ static uint32_t flush(struct vl_endpoint_stage *stage)
 static void make_burst(struct vl_endpoint_stage *stage, uint64_t now)
 {
 	while (stage->pending_count < VL_PORT_BURST) {
-		struct vl_frame *frame = vl_frame_get(&stage->pool.pool);
+		struct vl_frame *frame =
+			vl_endpoint_next_frame(stage->endpoint, &stage->pool.pool, now);
 
-		if (unlikely(!frame))
+		if (!frame)
 			return;
-		if (!vl_endpoint_transmit(stage->endpoint, now, frame)) {
-			vl_frame_free(frame);
-			return;
-		}
 		stage->pending[stage->pending_count++] = vl_mbuf_of_frame(frame);
 	}
 }
@@ -120,6 +117,7 @@ void vl_endpoint_stage_release(struct vl_endpoint_stage *stage)
 {
 	rte_pktmbuf_free_bulk(stage->pending, stage->pending_count);
 	stage->pending_count = 0;
+	vl_endpoint_release_spare(stage->endpoint);
 }
 
 struct vl_stage vl_endpoint_stage(struct vl_endpoint_stage *stage)

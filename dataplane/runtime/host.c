@@ -3,6 +3,7 @@
 
 #include "dataplane/runtime/host.h"
 
+#include "dataplane/runtime/constant_stage.h"
 #include "dataplane/runtime/host_private.h"
 #include "dataplane/runtime/stream_stage.h"
 
@@ -373,6 +374,7 @@ static void release_worker(struct vl_host *host, struct host_worker *worker)
 	vl_worker_destroy(worker->worker);
 	for (uint32_t i = 0; i < host->config.port_count; i++) {
 		worker->stages[i].streams = NULL;
+		vl_constant_stage_detach(worker->constants[i]);
 		if (worker->stages[i].endpoint)
 			vl_endpoint_stage_release(&worker->stages[i]);
 		vl_endpoint_destroy(worker->stages[i].endpoint);
@@ -394,8 +396,10 @@ void vl_host_destroy(struct vl_host *host)
 	for (uint32_t i = 0; i < host->config.port_count; i++)
 		vl_port_close(host->ports[i].port);
 	for (uint32_t i = 0; i < host->config.worker_count; i++) {
-		for (uint32_t j = 0; j < host->config.port_count; j++)
+		for (uint32_t j = 0; j < host->config.port_count; j++) {
 			vl_stream_stage_close(host->workers[i].streams[j]);
+			vl_constant_stage_close(host->workers[i].constants[j]);
+		}
 		rte_mempool_free(host->workers[i].mempool);
 	}
 	free(host->workers);
@@ -418,6 +422,26 @@ int vl_host_set_streams(struct vl_host *host, uint32_t port, uint32_t worker,
 	*place = vl_stream_stage_open(&host->workers[worker].stages[port], group, frame_count,
 				      error);
 	return *place ? 0 : -ENOMEM;
+}
+
+int vl_host_set_constant(struct vl_host *host, uint32_t port, uint32_t worker, const void *memory,
+			 uint64_t length, uint32_t period, uint32_t frame_count,
+			 struct vl_error *error)
+{
+	struct vl_constant_stage **place;
+
+	if (port >= host->config.port_count || worker >= host->config.worker_count)
+		return vl_error_set(error, -EINVAL,
+				    "constant payload: there is no port %u of worker %u", port,
+				    worker);
+	place = &host->workers[worker].constants[port];
+	if (*place || host->is_running)
+		return vl_error_set(error, -EBUSY, "constant payload: %s",
+				    *place ? "the endpoint has some already"
+					   : "the host is running");
+	*place = vl_constant_stage_open(&host->workers[worker].stages[port], memory, length, period,
+					frame_count, error);
+	return *place ? 0 : -EINVAL;
 }
 
 /* ---- Running ---------------------------------------------------------------------------- */

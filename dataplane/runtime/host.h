@@ -80,6 +80,13 @@ struct vl_endpoint *vl_host_endpoint(const struct vl_host *host, uint32_t port, 
 int vl_host_set_streams(struct vl_host *host, uint32_t port, uint32_t worker,
 			struct vl_stream_group *group, uint32_t frame_count,
 			struct vl_error *error);
+/* Memory that an endpoint's queue pairs send from and that never changes while the host exists
+ * (dataplane/runtime/constant_stage.h): it repeats every period bytes, a power of two up to 4096.
+ * Its packets are sent without reading it. Before vl_host_start, once an endpoint; to
+ * vl_host_megabytes add vl_constant_stage_megabytes. 0 or a negative errno value. */
+int vl_host_set_constant(struct vl_host *host, uint32_t port, uint32_t worker, const void *memory,
+			 uint64_t length, uint32_t period, uint32_t frame_count,
+			 struct vl_error *error);
 struct vl_port *vl_host_port(const struct vl_host *host, uint32_t port);
 /* The path MTU as configured, or the largest that fits the MTU with 96 bytes of headers, as Linux
  * counts it. */

@@ -34,7 +34,9 @@ struct host_worker {
 	uint32_t number;
 	uint64_t handed_over, hand_over_dropped;
 	struct vl_endpoint_stage stages[VL_HOST_MAX_PORTS];
-	struct vl_stream_stage *streams[VL_HOST_MAX_PORTS]; /* go after the ports */
+	/* These go after the ports. */
+	struct vl_stream_stage *streams[VL_HOST_MAX_PORTS];
+	struct vl_constant_stage *constants[VL_HOST_MAX_PORTS];
 	bool has_queue[VL_HOST_MAX_PORTS];
 	bool has_news[VL_HOST_MAX_PORTS]; /* frames were handed to the endpoint in this round */
 	bool relays;                      /* others send by its queues */

@@ -67,6 +67,7 @@ static inline struct rte_mbuf *vl_mbuf_of_frame(struct vl_frame *frame)
 {
 	struct rte_mbuf *mbuf = frame->owner;
 
+	mbuf->data_off = (uint16_t)(frame->data - (uint8_t *)mbuf->buf_addr);
 	mbuf->data_len = (uint16_t)frame->length;
 	mbuf->pkt_len = frame->length;
 	return mbuf;

@@ -119,6 +119,13 @@ static int open_side(struct live_side *side, unsigned int number,
 		return -1;
 	}
 	vl_endpoint_stage_init(&side->stage, side->endpoint, side->port, side->mempool);
+	if (config->constant_period && !number) {
+		side->constant = vl_constant_stage_open(
+			&side->stage, config->memory[0], config->memory_size,
+			config->constant_period, config->constant_frames, error);
+		if (!side->constant)
+			return -1;
+	}
 	stage = vl_endpoint_stage(&side->stage);
 	return vl_worker_add_stage(side->worker, &stage);
 }
@@ -169,11 +176,14 @@ void live_pair_close(struct live_pair *pair)
 	live_pair_stop(pair);
 	for (unsigned int i = 0; i < 2; i++) {
 		vl_worker_destroy(pair->sides[i].worker);
+		vl_constant_stage_detach(pair->sides[i].constant);
 		vl_endpoint_stage_release(&pair->sides[i].stage);
 		vl_endpoint_destroy(pair->sides[i].endpoint);
 		vl_port_close(pair->sides[i].port);
 	}
-	for (unsigned int i = 0; i < 2; i++)
+	for (unsigned int i = 0; i < 2; i++) {
+		vl_constant_stage_close(pair->sides[i].constant);
 		rte_mempool_free(pair->sides[i].mempool);
+	}
 	memset(pair, 0, sizeof(*pair));
 }

@@ -6,6 +6,7 @@
 #ifndef VERBLINE_TESTS_LIVE_PAIR_H
 #define VERBLINE_TESTS_LIVE_PAIR_H
 
+#include "dataplane/runtime/constant_stage.h"
 #include "dataplane/runtime/endpoint_stage.h"
 
 struct rte_mempool;
@@ -16,6 +17,7 @@ struct live_side {
 	struct vl_port *port;
 	struct vl_endpoint *endpoint;
 	struct vl_endpoint_stage stage;
+	struct vl_constant_stage *constant; /* NULL: payload is copied */
 	struct vl_pd *pd;
 	struct vl_cq *cq;
 	struct vl_qp *qp;
@@ -32,6 +34,9 @@ struct live_pair_config {
 	uint32_t queue_depth; /* send and receive work requests, and CQ entries are thrice that */
 	uint8_t *memory[2];
 	size_t memory_size;
+	/* The first side's memory repeats so, and is not touched to send it; 0: it is copied. */
+	uint32_t constant_period;
+	uint32_t constant_frames;
 	uint8_t timeout;                   /* local ACK timeout code; 0 is off */
 	const struct vl_cc_parameters *cc; /* NULL: none */
 };
