@@ -14,7 +14,7 @@ struct client_options {
 	struct vl_fault_options fault;
 	const char *server; /* address; NULL: be the server */
 	const char *refused;
-	bool is_client, is_server, verbose, validate;
+	bool is_client, is_server, verbose, validate, hold;
 	uint64_t port, connections, at_a_time, count, size;
 };
 
@@ -108,6 +108,7 @@ static int run_service(const struct vl_command *command, int argc, char **argv,
 	client.count = values->count;
 	client.size = (uint32_t)values->size;
 	client.validate = values->validate;
+	client.hold = values->hold;
 	client.refused = values->refused;
 	run.instance.traffic_class = vl_host_traffic_class(&values->host, DSCP_DEFAULT, 0);
 	run.instance.service_level = (uint8_t)values->host.pcp;
@@ -142,6 +143,10 @@ static const struct vl_option rping_options[] = {
 	 .help = "Client: compare what comes back with what was sent",
 	 .type = VL_OPTION_FLAG,
 	 .offset = offsetof(struct client_options, validate)},
+	{.name = "hold",
+	 .help = "Client: keep connections whose pings are done, until stopped",
+	 .type = VL_OPTION_FLAG,
+	 .offset = offsetof(struct client_options, hold)},
 	VERBOSE_OPTION("Print each ping"),
 	CONNECTIONS_OPTION(0),
 	AT_A_TIME_OPTION,

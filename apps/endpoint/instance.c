@@ -164,6 +164,7 @@ static void prepare_client(struct vl_instance *instance)
 		.size = client->size,
 		.verbose = instance->config.verbose,
 		.validate = client->validate,
+		.hold = client->hold,
 		.notices = verbose,
 		.round_trip = &instance->round_trip,
 	};

@@ -49,7 +49,7 @@ struct vl_instance_client {
 	uint32_t at_a_time;   /* of these; 0: all; UDADDY: one after the other */
 	uint64_t count;       /* pings or messages of each */
 	uint32_t size;        /* bytes */
-	bool validate;        /* RPING */
+	bool validate, hold;  /* RPING */
 	const char *refused;  /* EXERCISE */
 };
 

@@ -288,7 +288,8 @@ static void begin_ping(struct vl_session *session, uint64_t now)
 	struct ping *ping = session->context;
 
 	if (client->count && ping->done == client->count) {
-		vl_session_disconnect(session, "done", now);
+		if (!client->hold)
+			vl_session_disconnect(session, "done", now);
 		return;
 	}
 	ping->step = STEP_SOURCE;

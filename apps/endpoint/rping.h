@@ -33,11 +33,11 @@ struct vl_rping_server {
 };
 
 struct vl_rping_client {
-	uint64_t count;    /* pings; 0: until it is stopped */
-	uint32_t size;     /* bytes, VL_RPING_MIN_SIZE.. */
-	bool verbose;      /* each ping in a notice */
-	bool validate;     /* compare what comes back */
-	uint64_t sessions; /* of these, with the counts below for all */
+	uint64_t count; /* pings; 0: until it is stopped */
+	uint32_t size;  /* bytes, VL_RPING_MIN_SIZE.. */
+	bool verbose;   /* each ping in a notice */
+	bool validate;  /* compare what comes back */
+	bool hold;      /* keep sessions whose pings are done */
 	struct vl_notices *notices;
 	/* Results */
 	uint64_t pings;
