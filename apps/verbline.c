@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "apps/fault/command.h"
+#include "apps/doctor/doctor.h"
 #include "apps/endpoint/endpoint.h"
 #include "apps/fault/command.h"
 #include "apps/gen/gen.h"
@@ -31,6 +33,7 @@ static const struct vl_command *const commands[] = {
 	&vl_exercise_command,
 	&vl_faults_command,
 	&vl_verdict_command,
+	&vl_doctor_command,
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))

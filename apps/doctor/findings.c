@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "apps/doctor/findings.h"
+
+#include "apps/option.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define TEXT_COLUMN 22
+
+static const char *const state_names[] = {"ok", "lack", "LACK", "unknown"};
+static const char *const json_states[] = {"ok", "lack", "lack", "unknown"};
+
+void finding_add(struct findings *findings, const char *topic, const char *subject,
+		 enum finding_state state, const char *remedy, const char *format, ...)
+{
+	struct finding *finding = &findings->list[findings->count];
+	va_list values;
+
+	if (findings->count == MAX_FINDINGS)
+		return;
+	findings->count++;
+	finding->topic = topic;
+	finding->state = state;
+	snprintf(finding->subject, sizeof(finding->subject), "%s", subject);
+	snprintf(finding->remedy, sizeof(finding->remedy), "%s", remedy ? remedy : "");
+	va_start(values, format);
+	vsnprintf(finding->text, sizeof(finding->text), format, values);
+	va_end(values);
+}
+
+const char *finding_remedy(const char *format, ...)
+{
+	static char text[FINDING_TEXT];
+	va_list values;
+
+	va_start(values, format);
+	vsnprintf(text, sizeof(text), format, values);
+	va_end(values);
+	return text;
+}
+
+unsigned int findings_count(const struct findings *findings, enum finding_state state)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < findings->count; i++)
+		count += findings->list[i].state == state;
+	return count;
+}
+
+static void print_one(const struct finding *finding, FILE *out)
+{
+	char text[sizeof(finding->subject) + FINDING_TEXT + 2];
+	int column = fprintf(out, "%-8s %-12s ", state_names[finding->state], finding->topic);
+
+	snprintf(text, sizeof(text), "%s%s%s", finding->subject, *finding->subject ? ": " : "",
+		 finding->text);
+	vl_print_wrapped(out, text, TEXT_COLUMN, (unsigned int)column);
+	/* To be copied whole, so not wrapped. */
+	if (*finding->remedy)
+		fprintf(out, "%*s# %s\n", TEXT_COLUMN, "", finding->remedy);
+}
+
+void findings_print(const struct findings *findings, FILE *out)
+{
+	for (unsigned int i = 0; i < findings->count; i++)
+		print_one(&findings->list[i], out);
+	fprintf(out, "\n%u ok, %u lacking, of which %u needed, %u unknown\n",
+		findings_count(findings, FINDING_OK),
+		findings_count(findings, FINDING_LACK) + findings_count(findings, FINDING_NEEDED),
+		findings_count(findings, FINDING_NEEDED),
+		findings_count(findings, FINDING_UNKNOWN));
+}
+
+json_t *findings_json(const struct findings *findings)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < findings->count; i++) {
+		const struct finding *finding = &findings->list[i];
+
+		json_array_append_new(list,
+				      json_pack("{s:s, s:s, s:s, s:b, s:s, s:s}", "topic",
+						finding->topic, "subject", finding->subject,
+						"state", json_states[finding->state], "needed",
+						finding->state == FINDING_NEEDED, "text",
+						finding->text, "remedy", finding->remedy));
+	}
+	return json_pack("{s:s, s:o}", "version", VERBLINE_VERSION, "findings", list);
+}
