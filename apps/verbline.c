@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "apps/fault/command.h"
 #include "apps/doctor/doctor.h"
 #include "apps/endpoint/endpoint.h"
 #include "apps/fault/command.h"
