@@ -268,7 +268,7 @@ static uint32_t garbage(struct vl_random *random, uint8_t *frame)
 		/* As far as the UDP port it is RoCE. */
 		static const uint8_t ip[] = {0x08, 0x00, 0x45, 0, 0, 0, 0, 0, 0, 0, 64, 17};
 
-		memcpy(frame + 12, ip, length < 26 ? length - 12 : sizeof(ip));
+		memcpy(frame + 12, ip, length - 12 < sizeof(ip) ? length - 12 : sizeof(ip));
 		if (length >= 38)
 			vl_store_be16(frame + 36, VL_ROCEV2_UDP_PORT);
 	}
