@@ -65,6 +65,15 @@ struct client_options {
 		.offset = offsetof(struct client_options, verbose)                                 \
 	}
 
+static bool is_refused_request(const char *name)
+{
+	for (const char *const *known = vl_exercise_refused_requests; *known; known++) {
+		if (!strcmp(*known, name))
+			return true;
+	}
+	return false;
+}
+
 /* What the options say of one service. */
 static int run_service(const struct vl_command *command, int argc, char **argv,
 		       enum vl_instance_service service, struct client_options *values)
@@ -89,6 +98,11 @@ static int run_service(const struct vl_command *command, int argc, char **argv,
 	if (values->is_server && values->server) {
 		vl_command_error(command, "a server does not connect: leave --connect out, and "
 					  "give its own address by --ip");
+		return VL_EXIT_USAGE;
+	}
+	if (values->refused && !is_refused_request(values->refused)) {
+		vl_command_error(command, "--refused %s: no such request; --help lists them",
+				 values->refused);
 		return VL_EXIT_USAGE;
 	}
 	run.instance.verbose = values->verbose;

@@ -460,7 +460,7 @@ struct vl_notices *vl_instance_notices(struct vl_instance *instance)
 	return instance->notices;
 }
 
-const struct vl_session_set *vl_instance_sessions(const struct vl_instance *instance)
+struct vl_session_set *vl_instance_sessions(const struct vl_instance *instance)
 {
 	return instance->sessions;
 }

@@ -102,7 +102,8 @@ struct vl_instance_status {
 	uint64_t client_mismatches;
 };
 void vl_instance_status(const struct vl_instance *instance, struct vl_instance_status *status);
-const struct vl_session_set *vl_instance_sessions(const struct vl_instance *instance);
+/* More services may be added there. */
+struct vl_session_set *vl_instance_sessions(const struct vl_instance *instance);
 /* ns a ping of the RPING client. */
 const struct vl_histogram *vl_instance_round_trip(const struct vl_instance *instance);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "apps/host/addresses.h"
+#include "apps/report/machine.h"
 
 /* Adds a structure of nothing but uint64_t. */
 static void add_counters(void *sum, const void *other, size_t size)
@@ -304,6 +305,33 @@ static json_t *drops_json(const uint64_t drops[VL_DROP_COUNT])
 	return object;
 }
 
+static json_t *texts_json(const struct vl_texts *texts)
+{
+	json_t *array = json_array();
+
+	for (unsigned int i = 0; i < texts->count; i++)
+		json_array_append_new(array, json_string(texts->values[i]));
+	return array;
+}
+
+static json_t *configuration_json(const struct vl_endpoint_run *run)
+{
+	const struct vl_host_options *host = run->host_options;
+	json_t *services = json_array(), *path_mtus = json_array();
+
+	for (int i = 0; i < VL_INSTANCE_SERVICE_COUNT; i++) {
+		if (run->instance.services & 1u << i)
+			json_array_append_new(services, json_string(vl_instance_service_names[i]));
+	}
+	for (uint32_t port = 0; port < run->session.port_count; port++)
+		json_array_append_new(
+			path_mtus, json_integer(128 << vl_host_path_mtu(run->session.host, port)));
+	return json_pack("{s:o, s:o, s:o, s:I, s:I, s:o}", "port", texts_json(&host->ports), "ip",
+			 texts_json(&host->addresses), "path_mtu", path_mtus, "workers",
+			 (json_int_t)host->workers, "seed", (json_int_t)host->seed, "service",
+			 services);
+}
+
 json_t *vl_endpoint_report_json(const struct vl_endpoint_run *run)
 {
 	struct vl_instance_status status;
@@ -321,7 +349,11 @@ json_t *vl_endpoint_report_json(const struct vl_endpoint_run *run)
 			 session_counters_json(&status.session), "services", services_json(&status),
 			 "cm", cm_json(&status.cm), "counters", counters_json(&counters), "drops",
 			 drops_json(drops), "session_records", records_json(run));
-	if (root && run->faults)
+	if (!root)
+		return NULL;
+	json_object_set_new(root, "host", vl_machine_json());
+	json_object_set_new(root, "configuration", configuration_json(run));
+	if (run->faults)
 		json_object_set_new(root, "faults", vl_faults_json(run->faults));
 	return root;
 }

@@ -94,7 +94,7 @@ struct ticker {
 static void clear_live_line(struct vl_endpoint_run *run)
 {
 	if (run->has_live_line)
-		printf("\r\033[K");
+		fprintf(run->out, "\r\033[K");
 	run->has_live_line = false;
 }
 
@@ -108,12 +108,12 @@ static void print_notices(struct vl_endpoint_run *run)
 
 		while (vl_notices_take(notices, line)) {
 			clear_live_line(run);
-			puts(line);
+			fprintf(run->out, "%s\n", line);
 			printed = true;
 		}
 	}
 	if (printed)
-		fflush(stdout);
+		fflush(run->out);
 }
 
 static void print_live_line(struct ticker *ticker, const struct question *all, uint64_t now)
@@ -121,16 +121,17 @@ static void print_live_line(struct ticker *ticker, const struct question *all, u
 	struct vl_endpoint_run *run = ticker->run;
 	double seconds = (double)(now - ticker->last_time) / 1e9;
 
-	if (!isatty(STDOUT_FILENO) || ticker->last_time == 0)
+	if (!isatty(fileno(run->out)) || ticker->last_time == 0)
 		return;
-	printf("\r\033[K%" PRIu64 " sessions now, %" PRIu64 " in all; in %.0f frames/s %.1f Mb/s, "
-	       "out %.0f frames/s %.1f Mb/s",
-	       all->sessions, all->established,
-	       (double)(all->frames_in - ticker->last.frames_in) / seconds,
-	       8 * (double)(all->bytes_in - ticker->last.bytes_in) / seconds / MEGABIT,
-	       (double)(all->frames_out - ticker->last.frames_out) / seconds,
-	       8 * (double)(all->bytes_out - ticker->last.bytes_out) / seconds / MEGABIT);
-	fflush(stdout);
+	fprintf(run->out,
+		"\r\033[K%" PRIu64 " sessions now, %" PRIu64 " in all; in %.0f frames/s %.1f Mb/s, "
+		"out %.0f frames/s %.1f Mb/s",
+		all->sessions, all->established,
+		(double)(all->frames_in - ticker->last.frames_in) / seconds,
+		8 * (double)(all->bytes_in - ticker->last.bytes_in) / seconds / MEGABIT,
+		(double)(all->frames_out - ticker->last.frames_out) / seconds,
+		8 * (double)(all->bytes_out - ticker->last.bytes_out) / seconds / MEGABIT);
+	fflush(run->out);
 	run->has_live_line = true;
 }
 
@@ -244,22 +245,23 @@ static void say_listening(const struct vl_endpoint_run *run)
 		const struct vl_device *device =
 			vl_host_endpoint(run->session.host, port, 0)->device;
 
-		printf("Listening on %s, path MTU %u:", vl_host_port(run->session.host, port)->name,
-		       128u << vl_host_path_mtu(run->session.host, port));
+		fprintf(run->out, "Listening on %s, path MTU %u:",
+			vl_host_port(run->session.host, port)->name,
+			128u << vl_host_path_mtu(run->session.host, port));
 		for (uint32_t i = 0; !vl_query_gid(device, 1, i, &gid); i++)
-			printf(" %s", vl_address_text(&gid, text));
-		printf("\n ");
+			fprintf(run->out, " %s", vl_address_text(&gid, text));
+		fprintf(run->out, "\n ");
 		for (int i = 0; i < VL_INSTANCE_SERVICE_COUNT; i++) {
 			if (run->instance.services & (1u << i))
-				printf(" %s port %u%s", vl_instance_service_names[i],
-				       i == VL_INSTANCE_RPING && run->instance.rping_port
-					       ? run->instance.rping_port
-					       : vl_instance_service_ports[i],
-				       run->instance.services >> (i + 1) ? "," : "");
+				fprintf(run->out, " %s port %u%s", vl_instance_service_names[i],
+					i == VL_INSTANCE_RPING && run->instance.rping_port
+						? run->instance.rping_port
+						: vl_instance_service_ports[i],
+					run->instance.services >> (i + 1) ? "," : "");
 		}
-		printf("\n");
+		fprintf(run->out, "\n");
 	}
-	fflush(stdout);
+	fflush(run->out);
 }
 
 static bool has_succeeded(const struct vl_endpoint_run *run)
@@ -281,11 +283,12 @@ static int write_results(struct vl_endpoint_run *run)
 	for (uint32_t i = 0; i < run->instance_count; i++)
 		run->lost_notices += vl_notices_lost(vl_instance_notices(run->instances[i]));
 	if (run->lost_notices)
-		printf("%" PRIu64 " lines were not printed, as more came than could be\n",
-		       run->lost_notices);
-	vl_endpoint_report_print(run, stdout);
+		fprintf(run->out,
+			"%" PRIu64 " lines were not printed, as more came than could be\n",
+			run->lost_notices);
+	vl_endpoint_report_print(run, run->out);
 	if (run->faults)
-		vl_faults_print(run->faults, stdout);
+		vl_faults_print(run->faults, run->out);
 	if (vl_faults_has_failed(run->faults))
 		status = VL_EXIT_FAILED;
 	if (!run->host_options->json)
@@ -319,9 +322,12 @@ int vl_endpoint_run(struct vl_endpoint_run *run)
 		.grace = GRACE,
 	};
 	struct vl_host_session_config config = {0};
-	int status = vl_faults_create(run->command, run->fault_options, run->host_options->seed,
-				      &run->faults);
+	const char *json = run->host_options->json;
+	int status;
 
+	run->out = json && !strcmp(json, "-") ? stderr : stdout;
+	status = vl_faults_create(run->command, run->fault_options, run->host_options->seed,
+				  &run->faults);
 	if (status >= 0)
 		return status;
 	vl_faults_configure(run->faults, &config.device);

@@ -23,6 +23,7 @@ struct vl_endpoint_run {
 	uint64_t duration;                       /* ns; 0: until it is over, or a signal */
 
 	/* The run's own. */
+	FILE *out; /* for people: the standard output, unless the JSON goes there */
 	struct vl_host_session session;
 	struct vl_faults *faults;
 	struct vl_instance **instances; /* port_count x worker_count */

@@ -270,7 +270,7 @@ static void destroy(struct vl_session *session, uint64_t now)
 	vl_destroy_qp(session->qp);
 	set->cq_committed -= entries_of(session->service);
 	set->count--;
-	if (session->service->closed)
+	if (session->is_open && session->service->closed)
 		session->service->closed(session, now);
 	free(session);
 }
@@ -289,6 +289,14 @@ static void to_error(struct vl_session *session, uint64_t now)
 	const struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
 
 	vl_modify_qp(session->qp, &attr, IBV_QP_STATE, now);
+}
+
+static int open_service(struct vl_session *session, uint64_t now)
+{
+	int error = session->service->open(session, now);
+
+	session->is_open = !error;
+	return error;
 }
 
 static void describe(struct vl_session *session)
@@ -430,7 +438,7 @@ static void take_request(struct listener *listener, const struct vl_cm_event *ev
 	describe(session);
 	error = to_state(session, IBV_QPS_INIT, now);
 	if (!error)
-		error = session->service->open(session, now);
+		error = open_service(session, now);
 	if (error)
 		refuse(session, VL_CM_REJECT_NO_RESOURCES, error, now);
 	else
@@ -549,7 +557,7 @@ struct vl_session *vl_session_connect(struct vl_session_set *set,
 	session->remote_port = connect->port;
 	*error = to_init(session, now);
 	if (!*error)
-		*error = service->open(session, now);
+		*error = open_service(session, now);
 	if (*error) {
 		snprintf(session->end, sizeof(session->end), "not opened: %s", strerror(-*error));
 		destroy(session, now);

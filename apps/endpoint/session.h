@@ -63,6 +63,7 @@ struct vl_session {
 	uint64_t give_up_time;
 	uint64_t check_time; /* ns: whether the peer lives */
 	uint64_t received;   /* packets at the last check */
+	bool is_open;        /* the service has opened it */
 	bool is_probed;
 	bool is_ending;
 	char end[80]; /* how it ended */

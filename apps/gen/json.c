@@ -4,14 +4,10 @@
 #include "apps/gen/report.h"
 
 #include "apps/report/config.h"
-#include "dataplane/runtime/eal.h"
+#include "apps/report/machine.h"
 
 #include <math.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
-
-#include <rte_version.h>
 
 #define JSON_SCHEMA_VERSION 1
 
@@ -28,49 +24,6 @@ static json_t *whole(uint64_t value)
 static void put(json_t *object, const char *name, json_t *value)
 {
 	json_object_set_new(object, name, value);
-}
-
-/* ---- The host ------------------------------------------------------------------------------ */
-
-static void read_cpu(char *model, size_t size)
-{
-	FILE *file = fopen("/proc/cpuinfo", "r");
-	char line[256];
-
-	snprintf(model, size, "unknown");
-	while (file && fgets(line, sizeof(line), file)) {
-		char *value = strchr(line, ':');
-
-		if (strncmp(line, "model name", 10) || !value)
-			continue;
-		value[strcspn(value, "\n")] = '\0';
-		snprintf(model, size, "%s", value + 2);
-		break;
-	}
-	if (file)
-		fclose(file);
-}
-
-static json_t *host_json(void)
-{
-	json_t *host = json_object();
-	struct utsname name;
-	char model[128], text[40];
-	time_t now = time(NULL);
-	struct tm utc;
-
-	read_cpu(model, sizeof(model));
-	put(host, "cpu", json_string(model));
-	if (!uname(&name)) {
-		put(host, "name", json_string(name.nodename));
-		put(host, "kernel", json_string(name.release));
-	}
-	put(host, "dpdk", json_string(rte_version()));
-	put(host, "clock", json_string("TSC, nanoseconds since the start"));
-	put(host, "hugepages", json_boolean(vl_eal_has_hugepages()));
-	if (gmtime_r(&now, &utc) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc))
-		put(host, "time", json_string(text));
-	return host;
 }
 
 /* ---- Measurements -------------------------------------------------------------------------- */
@@ -260,7 +213,7 @@ json_t *gen_report_json(const struct gen_run *run, const struct gen_group_result
 	put(root, "schema_version", whole(JSON_SCHEMA_VERSION));
 	put(root, "command", json_string("gen"));
 	put(root, "version", json_string(VERBLINE_VERSION));
-	put(root, "host", host_json());
+	put(root, "host", vl_machine_json());
 	put(root, "configuration", vl_config_json(&gen_config_schema, run->config));
 	put(root, "interrupted", json_boolean(run->interrupted));
 	for (unsigned int i = 0; i < run->config->groups.count; i++)

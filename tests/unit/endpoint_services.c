@@ -9,6 +9,7 @@
 #include "tests/support/hosts.h"
 #include "tests/support/suite.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define SECOND UINT64_C(1000000000)
@@ -256,6 +257,52 @@ static void test_peer_vanishes(void)
 	close_scene(&scene);
 }
 
+/* A service that cannot open a session, on either side: it is told no more of it. */
+static int refuse_open(struct vl_session *session, uint64_t now)
+{
+	(void)session;
+	(void)now;
+	return -ENOMEM;
+}
+
+static void not_to_be_called(struct vl_session *session, uint64_t now)
+{
+	(void)session;
+	(void)now;
+	CU_FAIL("told of a session that it did not open");
+}
+
+static void test_open_fails(void)
+{
+	struct vl_session_service service = vl_rping_server_service;
+	struct vl_instance_client client = client_of(VL_INSTANCE_EXERCISE);
+	struct vl_instance_status status;
+	struct scene scene;
+
+	client.refused = "no such request";
+	open_scene(&scene, &client, NULL);
+	vl_network_run_until(scene.network, SECOND / 100);
+	CU_ASSERT(vl_instance_is_over(scene.instances[0]));
+	CU_ASSERT(!vl_instance_has_succeeded(scene.instances[0]));
+	CU_ASSERT_EQUAL(count_notices(scene.instances[0], "cannot connect: Invalid argument"), 1);
+	close_scene(&scene);
+
+	service.open = refuse_open;
+	service.closed = not_to_be_called;
+	client = client_of(VL_INSTANCE_RPING);
+	client.port = 4000;
+	open_scene(&scene, &client, NULL);
+	CU_ASSERT_EQUAL(
+		vl_session_listen(vl_instance_sessions(scene.instances[1]), &service, 4000, NULL),
+		0);
+	vl_network_run_until(scene.network, SECOND / 100);
+	CU_ASSERT_EQUAL(count_notices(scene.instances[0], "rejected: no resources available"), 1);
+	vl_instance_status(scene.instances[1], &status);
+	CU_ASSERT_EQUAL(status.sessions, 0);
+	CU_ASSERT_EQUAL(status.session.refused, 1);
+	close_scene(&scene);
+}
+
 /* The end that a signal asks for: both sides are done at once. */
 static void test_stop(void)
 {
@@ -288,6 +335,7 @@ int main(int argc, char **argv)
 		{"the exercise, all that succeeds and each that is refused", test_exercise},
 		{"nobody listens, nobody is there", test_unreachable},
 		{"a peer vanishes", test_peer_vanishes},
+		{"a service cannot open a session", test_open_fails},
 		{"an orderly stop", test_stop},
 	};
 
