@@ -68,8 +68,11 @@ static struct question ask(struct vl_endpoint_run *run, bool stop)
 	for (uint32_t worker = 0; worker < run->session.worker_count; worker++) {
 		struct question one = {.run = run, .worker = worker, .stop = stop};
 
-		if (!vl_host_session_call(&run->session, worker, answer, &one))
+		/* Who does not answer is not over. */
+		if (!vl_host_session_call(&run->session, worker, answer, &one)) {
+			all.is_over = false;
 			continue;
+		}
 		all.is_over &= one.is_over;
 		all.sessions += one.sessions;
 		all.established += one.established;
