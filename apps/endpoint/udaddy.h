@@ -15,7 +15,7 @@
 #include "apps/endpoint/notice.h"
 #include "transport/cm/connection.h"
 
-#define VL_UDADDY_PORT     7471 /* of RDMA_PS_UDP */
+#define VL_UDADDY_PORT     7174 /* of RDMA_PS_UDP */
 #define VL_UDADDY_RECEIVES 256
 
 struct vl_udaddy;
