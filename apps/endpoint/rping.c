@@ -19,6 +19,8 @@ struct advertisement {
 
 static_assert(sizeof(struct advertisement) == 16, "rping's messages have 16 bytes");
 
+#define SENDS 4 /* length of the send queue */
+
 /* READs and WRITEs are not expected of clients, but must not harm. */
 #define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE)
 
@@ -48,7 +50,11 @@ struct ping {
 	uint64_t done;    /* pings */
 	uint64_t started; /* ns, this one */
 	char letter;
-	struct advertisement in, out;
+	struct advertisement in;
+	/* One for each place in the send queue: an ACK may be lost, and then what the peer has
+	 * answered already is sent again. */
+	struct advertisement out[SENDS];
+	uint32_t sends;
 };
 
 static int open_ping(struct vl_session *session, size_t data_size);
@@ -79,8 +85,8 @@ static int post(struct vl_session *session, enum request request, uint64_t now)
 	const struct ibv_send_wr *bad;
 
 	if (request == REQUEST_SEND) {
-		sge = (struct ibv_sge){(uintptr_t)&ping->out, sizeof(ping->out),
-				       ping->message_mr->lkey};
+		sge = (struct ibv_sge){(uintptr_t)&ping->out[ping->sends++ % SENDS],
+				       sizeof(ping->out[0]), ping->message_mr->lkey};
 		wr.opcode = IBV_WR_SEND;
 		return vl_post_send(session->qp, &wr, &bad, now);
 	}
@@ -227,7 +233,7 @@ static void server_completion(struct vl_session *session, const struct ibv_wc *w
 
 const struct vl_session_service vl_rping_server_service = {
 	.name = "rping",
-	.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1},
+	.cap = {.max_send_wr = SENDS, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1},
 	.conn = {.responder_resources = 1,
 		 .initiator_depth = 1,
 		 .retry_count = 7,
@@ -273,7 +279,7 @@ static void advertise(struct vl_session *session, uint64_t now)
 	struct ping *ping = session->context;
 	const uint8_t *where = ping->data + (ping->step == STEP_SINK ? ping->size : 0);
 
-	ping->out = (struct advertisement){
+	ping->out[ping->sends % SENDS] = (struct advertisement){
 		.address = htobe64((uintptr_t)where),
 		.rkey = htobe32(ping->data_mr->rkey),
 		.size = htobe32(ping->size),
@@ -351,7 +357,7 @@ static void client_closed(struct vl_session *session, uint64_t now)
 
 const struct vl_session_service vl_rping_client_service = {
 	.name = "rping",
-	.cap = {.max_send_wr = 4, .max_recv_wr = 2, .max_send_sge = 1, .max_recv_sge = 1},
+	.cap = {.max_send_wr = SENDS, .max_recv_wr = 2, .max_send_sge = 1, .max_recv_sge = 1},
 	.conn = {.responder_resources = 1,
 		 .initiator_depth = 1,
 		 .retry_count = 7,

@@ -173,7 +173,9 @@ const struct vl_session_service vl_ucmatose_server_service = {
 
 struct client_session {
 	struct ibv_mr *mr;
-	uint8_t *memory; /* the message to send, then the one to be received into */
+	/* All messages come into it, and then go back from it: librdmacm's server, too, has but
+	 * one buffer, and may have to send from it again. */
+	uint8_t *memory;
 	uint32_t received;
 };
 
@@ -181,7 +183,6 @@ static int client_open(struct vl_session *session, uint64_t now)
 {
 	const struct vl_ucmatose_client *client = session->service_context;
 	struct client_session *own = calloc(1, sizeof(*own));
-	size_t length = 2 * (size_t)client->size;
 	const struct ibv_recv_wr *bad;
 	int error = -ENOMEM;
 
@@ -189,15 +190,14 @@ static int client_open(struct vl_session *session, uint64_t now)
 	if (!own)
 		return error;
 	session->context = own;
-	own->memory = calloc(1, length);
+	own->memory = calloc(1, client->size);
 	if (own->memory)
-		own->mr = vl_reg_mr(vl_session_set_pd(session->set), own->memory, length,
+		own->mr = vl_reg_mr(vl_session_set_pd(session->set), own->memory, client->size,
 				    (uintptr_t)own->memory, IBV_ACCESS_LOCAL_WRITE, &error);
 	if (own->mr)
 		error = 0;
 	for (uint32_t i = 0; i < client->count && !error; i++) {
-		struct ibv_sge sge = {(uintptr_t)own->memory + client->size, client->size,
-				      own->mr->lkey};
+		struct ibv_sge sge = {(uintptr_t)own->memory, client->size, own->mr->lkey};
 		const struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1};
 
 		error = vl_post_recv(session->qp, &wr, &bad);

@@ -5,6 +5,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,12 +33,13 @@ struct vl_udaddy {
 	uint32_t free_sends[SENDS], free_send_count;
 	struct vl_cm_listener *listener;
 	struct vl_udaddy_counters counters;
-	/* Client */
-	struct vl_cm_connection *connection;
-	struct vl_cm_ud_param peer;
-	bool has_peer, is_over;
-	uint32_t connections_done;
-	uint32_t sent, received; /* of this connection */
+	/* Client. First all connections are resolved, then messages are sent on all: the server may
+	 * want to have everything before it sends anything back, as librdmacm's does. */
+	struct vl_cm_connection *connection; /* that is being resolved; NULL: none */
+	struct vl_cm_ud_param *peers;        /* those resolved */
+	uint32_t peer_count, attempts;
+	uint64_t sent, received; /* messages, in all */
+	bool is_over;
 	uint64_t deadline, retry_time;
 };
 
@@ -159,17 +161,42 @@ static void take_request(void *context, const struct vl_cm_event *event, uint64_
 
 static void resolve(struct vl_udaddy *udaddy, uint64_t now);
 
-static void end_connection(struct vl_udaddy *udaddy, const char *why, bool failed, uint64_t now)
+static uint64_t message_count(const struct vl_udaddy *udaddy)
 {
-	udaddy->counters.failed += failed;
-	vl_notice(udaddy->config.notices, "udaddy: %s, %u of %u messages came back", why,
-		  udaddy->received, udaddy->config.count);
-	udaddy->has_peer = false;
-	udaddy->connections_done++;
-	if (udaddy->connections_done == udaddy->config.connections)
-		udaddy->is_over = true;
-	else
+	return (uint64_t)udaddy->peer_count * udaddy->config.count;
+}
+
+static void end_client(struct vl_udaddy *udaddy, const char *why)
+{
+	uint64_t missing = message_count(udaddy) - udaddy->received;
+	uint32_t count = udaddy->config.count;
+
+	udaddy->counters.failed += (missing + count - 1) / count;
+	udaddy->is_over = true;
+	if (udaddy->peer_count)
+		vl_notice(udaddy->config.notices,
+			  "udaddy: %s, %" PRIu64 " of %" PRIu64 " messages came back", why,
+			  udaddy->received, message_count(udaddy));
+}
+
+/* The next connection, or messages on all. */
+static void go_on(struct vl_udaddy *udaddy, uint64_t now)
+{
+	if (++udaddy->attempts < udaddy->config.connections) {
 		resolve(udaddy, now);
+	} else if (!udaddy->peer_count) {
+		end_client(udaddy, "nobody there");
+	} else {
+		udaddy->deadline = now + udaddy->config.patience;
+		udaddy->retry_time = now;
+	}
+}
+
+static void fail_connection(struct vl_udaddy *udaddy, const char *why, uint64_t now)
+{
+	udaddy->counters.failed++;
+	vl_notice(udaddy->config.notices, "udaddy: %s", why);
+	go_on(udaddy, now);
 }
 
 static void take_resolution(void *context, const struct vl_cm_event *event, uint64_t now)
@@ -178,15 +205,12 @@ static void take_resolution(void *context, const struct vl_cm_event *event, uint
 
 	udaddy->connection = NULL;
 	if (event->type == VL_CM_EVENT_ESTABLISHED) {
-		udaddy->peer = event->param.ud;
-		udaddy->has_peer = true;
-		udaddy->deadline = now + udaddy->config.patience;
-		udaddy->retry_time = now;
+		udaddy->peers[udaddy->peer_count++] = event->param.ud;
+		go_on(udaddy, now);
 	} else if (event->type == VL_CM_EVENT_REJECTED) {
-		end_connection(udaddy, vl_cm_sidr_status_meaning((uint8_t)event->status), true,
-			       now);
+		fail_connection(udaddy, vl_cm_sidr_status_meaning((uint8_t)event->status), now);
 	} else {
-		end_connection(udaddy, strerror(-event->status), true, now);
+		fail_connection(udaddy, strerror(-event->status), now);
 	}
 }
 
@@ -204,30 +228,31 @@ static void resolve(struct vl_udaddy *udaddy, uint64_t now)
 	};
 	int error = 0;
 
-	udaddy->sent = udaddy->received = 0;
 	udaddy->connection = vl_cm_connect(config->cm, &param, now, &error);
-	if (!udaddy->connection) {
-		udaddy->counters.failed += config->connections - udaddy->connections_done;
-		udaddy->connections_done = config->connections;
-		udaddy->is_over = true;
-		vl_notice(config->notices, "udaddy: cannot resolve: %s", strerror(-error));
-	}
+	if (udaddy->connection)
+		return;
+	udaddy->counters.failed += config->connections - udaddy->attempts;
+	udaddy->attempts = config->connections;
+	vl_notice(config->notices, "udaddy: cannot resolve: %s", strerror(-error));
+	end_client(udaddy, "cannot resolve all");
 }
 
 /* The rest of the messages, as far as there is room. */
 static void send_messages(struct vl_udaddy *udaddy, uint64_t now)
 {
-	while (udaddy->sent < udaddy->config.count && udaddy->free_send_count) {
+	while (udaddy->sent < message_count(udaddy) && udaddy->free_send_count) {
+		const struct vl_cm_ud_param *peer =
+			&udaddy->peers[udaddy->sent / udaddy->config.count];
 		uint32_t number = udaddy->free_sends[udaddy->free_send_count - 1];
-		int result = vl_modify_ah(udaddy->ahs[number], &udaddy->peer.ah_attr, NULL);
+		int result = vl_modify_ah(udaddy->ahs[number], &peer->ah_attr, NULL);
 
 		if (result == -EAGAIN) {
 			udaddy->retry_time = now + RETRY_TIME;
 			return;
 		}
-		if (result || post_send(udaddy, number, udaddy->config.size, udaddy->peer.qpn,
-					udaddy->peer.qkey, now)) {
-			end_connection(udaddy, "no way to the server", true, now);
+		if (result ||
+		    post_send(udaddy, number, udaddy->config.size, peer->qpn, peer->qkey, now)) {
+			end_client(udaddy, "no way to the server");
 			return;
 		}
 		udaddy->sent++;
@@ -235,15 +260,20 @@ static void send_messages(struct vl_udaddy *udaddy, uint64_t now)
 	udaddy->retry_time = UINT64_MAX;
 }
 
+static bool is_resolving(const struct vl_udaddy *udaddy)
+{
+	return udaddy->attempts < udaddy->config.connections;
+}
+
 static void act_as_client(struct vl_udaddy *udaddy, uint64_t now)
 {
-	if (!udaddy->has_peer)
+	if (is_resolving(udaddy) || udaddy->is_over)
 		return;
-	if (udaddy->received >= udaddy->config.count)
-		end_connection(udaddy, "done", false, now);
+	if (udaddy->received >= message_count(udaddy))
+		end_client(udaddy, "done");
 	else if (now >= udaddy->deadline)
-		end_connection(udaddy, "no answer", true, now);
-	else if (udaddy->sent < udaddy->config.count)
+		end_client(udaddy, "no answer");
+	else if (udaddy->sent < message_count(udaddy))
 		send_messages(udaddy, now);
 }
 
@@ -338,9 +368,14 @@ struct vl_udaddy *vl_udaddy_open(const struct vl_udaddy_config *config, uint64_t
 	*error = create(udaddy, now);
 	for (uint64_t i = 0; !*error && i < VL_UDADDY_RECEIVES; i++)
 		post_receive(udaddy, i);
-	if (!*error && config->is_client)
-		resolve(udaddy, now);
-	else if (!*error)
+	if (!*error && config->is_client) {
+		udaddy->peers = calloc(config->connections, sizeof(*udaddy->peers));
+		if (udaddy->peers)
+			resolve(udaddy, now);
+		else
+			*error = -ENOMEM;
+	}
+	if (!*error && !config->is_client)
 		udaddy->listener = vl_cm_listen(config->cm, &listen, error);
 	if (!*error)
 		return udaddy;
@@ -368,6 +403,7 @@ void vl_udaddy_close(struct vl_udaddy *udaddy, uint64_t now)
 		vl_destroy_cq(udaddy->cq);
 	if (udaddy->pd)
 		vl_dealloc_pd(udaddy->pd);
+	free(udaddy->peers);
 	free(udaddy->memory);
 	free(udaddy);
 }
@@ -407,9 +443,9 @@ void vl_udaddy_poll(struct vl_udaddy *udaddy, uint64_t now)
 
 uint64_t vl_udaddy_next_deadline(const struct vl_udaddy *udaddy)
 {
-	if (!udaddy->has_peer)
+	if (!udaddy->config.is_client || udaddy->is_over || is_resolving(udaddy))
 		return UINT64_MAX;
-	if (udaddy->sent < udaddy->config.count && udaddy->retry_time < udaddy->deadline)
+	if (udaddy->sent < message_count(udaddy) && udaddy->retry_time < udaddy->deadline)
 		return udaddy->retry_time;
 	return udaddy->deadline;
 }

@@ -30,8 +30,8 @@ struct vl_udaddy_config {
 	union ibv_gid destination;
 	uint8_t sgid_index;
 	uint8_t traffic_class, service_level;
-	uint32_t connections; /* resolved and sent to, one after the other */
-	uint32_t count;       /* messages of each */
+	uint32_t connections; /* resolved one after the other, and then all sent to */
+	uint32_t count;       /* messages of each, at least 1 */
 	uint32_t size;        /* bytes, 1.. the path MTU */
 	uint64_t patience;    /* ns without an answer, after which it has failed; 0: 5 s */
 };

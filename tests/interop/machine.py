@@ -26,7 +26,7 @@ class GuestError(Exception):
 
 
 def die_with_parent():
-    """In a child between fork and exec: nothing of the suite outlives it."""
+    """In a child between fork and exec: it does not outlive the thread that started it."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

@@ -117,14 +117,11 @@ class Suite:
             self.mtu = mtu
 
     def start_endpoint(self):
-        """The server of all cases with one MTU in which Linux is the client."""
-        with self.lock:
-            if self.endpoint and self.endpoint.status is None:
-                return
-            self.endpoint = verbline.Process(self.program, verbline.SERVER, self.mtu,
-                                             self.path(f"endpoint-{self.mtu}.log"), verbline.LANES)
-            need(self.endpoint.wait(START_SECONDS, "(?i)listening"),
-                 "verbline endpoint did not start:\n" + self.endpoint.output())
+        """The server of all cases with one MTU in which Linux is the client. By the main thread,
+        with which it ends."""
+        self.endpoint = verbline.Process(self.program, verbline.SERVER, self.mtu,
+                                         self.path(f"endpoint-{self.mtu}.log"), verbline.LANES)
+        self.endpoint.wait(START_SECONDS, "(?i)listening")
 
     def stop_endpoint(self):
         """Counts as a case: it must have survived, and end well."""
@@ -140,7 +137,7 @@ class Suite:
         self.result(f"endpoint-survives-{self.mtu}", problem, 0)
 
     def run_linux_client(self, case, address):
-        self.start_endpoint()
+        need(self.endpoint.status is None, "verbline endpoint has ended")
         client = machine.Command(case.client.format(address=address))
         ended = client.wait(CASE_SECONDS)
         self.note(case, f"# Linux: {client.script}\n{client.output}# exit status {client.status}\n")
@@ -235,7 +232,10 @@ class Suite:
         one after the other, as each has the port for itself."""
         for (mtu, role), group in itertools.groupby(selected, lambda case: (case.mtu, case.role)):
             self.set_mtu(mtu)
-            lanes = verbline.LANES if role == cases.LINUX_CLIENT else 1
+            lanes = 1
+            if role == cases.LINUX_CLIENT:
+                lanes = verbline.LANES
+                self.start_endpoint()
             with concurrent.futures.ThreadPoolExecutor(lanes) as pool:
                 for _ in pool.map(self.judge_case, group):
                     pass

@@ -8,6 +8,8 @@
 #include "dataplane/network.h"
 #include "tests/support/hosts.h"
 #include "tests/support/suite.h"
+#include "transport/wire/opcode.h"
+#include "transport/wire/parse.h"
 
 #include <errno.h>
 #include <string.h>
@@ -80,6 +82,62 @@ static struct vl_instance_client client_of(enum vl_instance_service service)
 }
 
 static const struct vl_impairments lossy = {.loss = 0.03, .duplicate = 0.02, .jitter = 3000};
+
+/* The SENDs of an endpoint, by their PSNs. */
+struct sends {
+	struct {
+		uint32_t qpn, psn;
+		uint8_t payload[16];
+	} items[64];
+	uint32_t count, repeated, altered;
+};
+
+static void compare_sends(void *context, enum vl_direction direction, const struct vl_frame *frame,
+			  uint64_t now, const char *comment)
+{
+	struct sends *sends = context;
+	struct vl_packet packet;
+
+	(void)now, (void)comment;
+	if (direction != VL_DIRECTION_TRANSMITTED ||
+	    vl_parse(&packet, VL_LINK_ETHERNET, frame->data, frame->length, frame->length) !=
+		    VL_PARSE_ok ||
+	    packet.opcode != VL_OP_SEND_ONLY || packet.payload_length != 16)
+		return;
+	for (uint32_t i = 0; i < sends->count; i++) {
+		if (sends->items[i].psn != packet.psn ||
+		    sends->items[i].qpn != packet.destination_qpn)
+			continue;
+		sends->repeated++;
+		sends->altered += memcmp(sends->items[i].payload, packet.payload, 16) != 0;
+		return;
+	}
+	if (sends->count == sizeof(sends->items) / sizeof(sends->items[0]))
+		return;
+	sends->items[sends->count].qpn = packet.destination_qpn;
+	sends->items[sends->count].psn = packet.psn;
+	memcpy(sends->items[sends->count++].payload, packet.payload, 16);
+}
+
+/* A message that the server has answered, but whose ACK was lost, is sent again as it was. */
+static void test_rping_repeats(void)
+{
+	const struct vl_impairments impairments = {.loss = 0.2};
+	struct vl_instance_client client = client_of(VL_INSTANCE_RPING);
+	struct sends sends = {.count = 0};
+	const struct vl_frame_tap tap = {compare_sends, &sends};
+	struct scene scene;
+
+	client.connections = 3;
+	client.size = 100;
+	open_scene(&scene, &client, &impairments);
+	vl_endpoint_set_tap(vl_node_endpoint(scene.nodes[0]), &tap);
+	vl_network_run_until(scene.network, 60 * SECOND);
+	CU_ASSERT(vl_instance_has_succeeded(scene.instances[0]));
+	CU_ASSERT(sends.repeated > 5);
+	CU_ASSERT_EQUAL(sends.altered, 0);
+	close_scene(&scene);
+}
 
 static void run_rping(const struct vl_impairments *impairments)
 {
@@ -167,6 +225,39 @@ static void test_udaddy(void)
 	CU_ASSERT_EQUAL(status.udaddy.received, 900);
 	CU_ASSERT_EQUAL(status.udaddy.sent, 900);
 	CU_ASSERT_EQUAL(status.udaddy.dropped, 0);
+	close_scene(&scene);
+}
+
+/* Notes the opcodes that the client's endpoint sends. */
+static void note_opcode(void *context, enum vl_direction direction, const struct vl_frame *frame,
+			uint64_t now, const char *comment)
+{
+	struct vl_packet packet;
+
+	(void)now, (void)comment;
+	if (direction == VL_DIRECTION_TRANSMITTED &&
+	    vl_parse(&packet, VL_LINK_ETHERNET, frame->data, frame->length, frame->length) ==
+		    VL_PARSE_ok)
+		*strchr(context, 0) =
+			packet.opcode == (VL_SERVICE_UD | VL_OP_SEND_ONLY_IMM) ? 'm' : 'r';
+}
+
+/* Librdmacm's server sends nothing back before it has everything of all connections. */
+static void test_udaddy_order(void)
+{
+	struct vl_instance_client client = client_of(VL_INSTANCE_UDADDY);
+	char sent[64] = "";
+	const struct vl_frame_tap tap = {note_opcode, sent};
+	struct scene scene;
+
+	client.connections = 2;
+	client.size = 100;
+	client.count = 3;
+	open_scene(&scene, &client, NULL);
+	vl_endpoint_set_tap(vl_node_endpoint(scene.nodes[0]), &tap);
+	vl_network_run_until(scene.network, SECOND);
+	CU_ASSERT(vl_instance_has_succeeded(scene.instances[0]));
+	CU_ASSERT_STRING_EQUAL(sent, "rrmmmmmm");
 	close_scene(&scene);
 }
 
@@ -331,7 +422,9 @@ int main(int argc, char **argv)
 		{"rping over a lossy link", test_rping_lossy},
 		{"ucmatose", test_ucmatose},
 		{"ucmatose over a lossy link", test_ucmatose_lossy},
+		{"rping repeats what it said", test_rping_repeats},
 		{"udaddy", test_udaddy},
+		{"udaddy's order", test_udaddy_order},
 		{"the exercise, all that succeeds and each that is refused", test_exercise},
 		{"nobody listens, nobody is there", test_unreachable},
 		{"a peer vanishes", test_peer_vanishes},
