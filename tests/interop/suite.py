@@ -169,7 +169,7 @@ class Suite:
         output = client.output()
         os.unlink(client.log)
         need(ended, "verbline did not end")
-        need(status == 0, f"verbline: exit status {status}")
+        need(status == case.verbline_status, f"verbline: exit status {status}")
         need(re.search(case.verbline_prints, output), "verbline did not print "
              + case.verbline_prints)
         need(server_ended, "Linux's server did not end")
