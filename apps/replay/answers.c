@@ -5,6 +5,8 @@
 
 #include "transport/psn.h"
 
+#include <string.h>
+
 /* How much later than its slowest answer a recorded responder may still be expected to answer. */
 #define PATIENCE       4
 #define LEAST_PATIENCE UINT64_C(1000000) /* ns */
@@ -57,6 +59,22 @@ static bool is_long_send_habit(const struct vl_packet *recorded, const struct vl
 	       stack->syndrome == NAK_INVALID_REQUEST;
 }
 
+/* The first packet of the answer to the rest of a READ is one of its middle, without an AETH. */
+static bool is_repeated_read_habit(const struct holding *holding, const struct vl_packet *recorded,
+				   uint32_t j)
+{
+	const struct stack_packet *ours = &holding->answers->items[j];
+	uint8_t theirs = vl_opcode_operation(recorded->opcode);
+	uint8_t own = vl_opcode_operation(ours->packet.opcode);
+
+	return ((theirs == VL_OP_READ_RESPONSE_MIDDLE && own == VL_OP_READ_RESPONSE_FIRST) ||
+		(theirs == VL_OP_READ_RESPONSE_LAST && own == VL_OP_READ_RESPONSE_ONLY)) &&
+	       recorded->psn == ours->packet.psn &&
+	       !holding->outcomes->items[ours->cause].is_expected &&
+	       recorded->payload_length == ours->packet.payload_length &&
+	       !memcmp(recorded->payload, ours->packet.payload, recorded->payload_length);
+}
+
 /* Of the ACK of the last SEND of a connection, which ends with it. */
 static bool is_invalidate_habit(const struct holding *holding, const struct vl_packet *expected,
 				uint32_t i, uint32_t j)
@@ -85,6 +103,10 @@ static void count_pair(const struct holding *holding, uint32_t i, uint32_t j)
 	}
 	if (is_invalidate_habit(holding, &expected, i, j)) {
 		count_habit(holding->trial, REPLAY_HABIT_failed_invalidate_not_counted);
+		return;
+	}
+	if (is_repeated_read_habit(holding, &expected, j)) {
+		count_habit(holding->trial, REPLAY_HABIT_repeated_read_goes_on);
 		return;
 	}
 	comparison = compare_packets(&expected, stack);
@@ -184,6 +206,25 @@ static bool is_cut_short(const struct holding *holding, uint32_t i, uint32_t j)
 	       vl_psn_distance(holding->recorded->items[i]->packet.psn, ours->packet.psn) < 0;
 }
 
+/* The capture lacks an answer to a READ or ATOMIC, and so did the requester, who asked again. */
+static bool is_asked_for_again(const struct holding *holding, uint32_t j)
+{
+	const struct stack_packet *ours = &holding->answers->items[j];
+	const struct conversation *conversation = holding->trial->conversation;
+
+	if (is_acknowledge(&ours->packet))
+		return false;
+	for (uint32_t i = ours->cause + 1; i < conversation->requests.count; i++) {
+		const struct vl_packet *request = &conversation->requests.items[i]->packet;
+		int32_t offset = vl_psn_distance(ours->packet.psn, request->psn);
+
+		if (is_resource(request) && offset >= 0 &&
+		    (uint32_t)offset < request_psn_count(conversation, request))
+			return true;
+	}
+	return false;
+}
+
 /* The next answer of a recorded list from i on, or of the stack's, that is no ACK. */
 static uint32_t next_recorded(const struct holding *holding, uint32_t i)
 {
@@ -219,6 +260,11 @@ static void hold_unlike(const struct holding *holding, uint32_t *i, uint32_t *j)
 		(ahead_i == holding->recorded->count && ahead_j == holding->answers->count);
 
 	for (uint32_t n = 0; n < LOOKED_AHEAD && !is_replaced; n++) {
+		if (fits(holding, *i, ahead_j) && is_asked_for_again(holding, *j)) {
+			tolerate_extra(holding, REPLAY_FREEDOM_not_captured);
+			++*j;
+			return;
+		}
 		if (fits(holding, *i, ahead_j)) {
 			count_extra(holding, (*j)++, *i);
 			return;
@@ -243,7 +289,7 @@ static void hold_one(const struct holding *holding, uint32_t *i, uint32_t *j)
 	const struct vl_packet *ours = &holding->answers->items[*j].packet;
 	int32_t distance = vl_psn_distance(theirs->psn, ours->psn);
 
-	if (is_same_answer(theirs, ours)) {
+	if (is_same_answer(theirs, ours) || is_repeated_read_habit(holding, theirs, *j)) {
 		count_pair(holding, (*i)++, (*j)++);
 	} else if (is_habit(holding, *i)) {
 		count_habit(holding->trial, REPLAY_HABIT_nak_sequence_after_rnr_nak);

@@ -280,10 +280,47 @@ static void run_out_of_patience(struct run *run, const struct recorded_packet *r
 	keep_time(run, recorded);
 }
 
-/* The stack's turn to send one packet, as the recorded requester did. */
-static void take_turn(struct run *run, const struct recorded_packet *recorded,
-		      enum rewind_cause cause)
+static uint32_t count_unlike(const uint8_t *a, const uint8_t *b, uint32_t length)
 {
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < length; i++)
+		count += a[i] != b[i];
+	return count;
+}
+
+/* Whether the request at index, which was sent before, differs in its payload alone, and has that
+ * of one that was sent since. A single byte is no message, but damage. */
+static bool has_buffer_reused(const struct run *run, uint32_t index, const struct vl_packet *stack)
+{
+	const struct packet_list *requests = &run->conversation->requests;
+	const struct recorded_packet *recorded = requests->items[index];
+	struct vl_packet with_payload = *stack;
+
+	with_payload.payload = recorded->packet.payload;
+	if (stack->payload_length != recorded->packet.payload_length ||
+	    compare_packets(&recorded->packet, &with_payload).is_different ||
+	    count_unlike(stack->payload, recorded->packet.payload, stack->payload_length) < 2)
+		return false;
+	for (uint32_t i = index; i-- > 0;) {
+		const struct recorded_packet *before = requests->items[i];
+
+		if (before->position == recorded->position)
+			return false;
+		if (before->position > recorded->position &&
+		    before->packet.opcode == recorded->packet.opcode &&
+		    before->packet.payload_length == recorded->packet.payload_length &&
+		    !memcmp(before->packet.payload, recorded->packet.payload,
+			    recorded->packet.payload_length))
+			return true;
+	}
+	return false;
+}
+
+/* The stack's turn to send one packet, as the recorded requester did the request at index. */
+static void take_turn(struct run *run, uint32_t index, enum rewind_cause cause)
+{
+	const struct recorded_packet *recorded = run->conversation->requests.items[index];
 	struct stack_packets sent = {0};
 	struct comparison comparison;
 	int64_t end = recorded->position + request_psn_count(run->conversation, &recorded->packet);
@@ -309,6 +346,9 @@ static void take_turn(struct run *run, const struct recorded_packet *recorded,
 		run->trial->not_compared++;
 	} else if (is_sent) {
 		comparison = compare_packets(&recorded->packet, &sent.items[0].packet);
+		if (comparison.is_different && has_buffer_reused(run, index, &sent.items[0].packet))
+			comparison =
+				(struct comparison){.freedoms = 1u << REPLAY_FREEDOM_buffer_reused};
 		if (lifted)
 			comparison.freedoms |= 1u << REPLAY_FREEDOM_flow_control;
 		trial_count(run->trial, &comparison);
@@ -501,7 +541,7 @@ static bool send_all(struct run *run)
 		if (fits && request->position >= run->posted)
 			post_until(run, i);
 		if (fits)
-			take_turn(run, request, run->outcomes.causes[i]);
+			take_turn(run, i, run->outcomes.causes[i]);
 		/* A NAK counts from when it was received, though it was heeded later. */
 		fits = fits && feed_responses(run, request->number, i + 1);
 	}

@@ -30,6 +30,8 @@ enum replay_role {
 			"(9.7.7.2)")                                                               \
 	X(other_destinations, "a UD queue pair numbers what it sends to all hosts together, and "  \
 			      "the capture need not have all of it")                               \
+	X(buffer_reused, "the application wrote its next message into the buffer of one that was " \
+			 "not acknowledged yet, and was sent again")                               \
 	X(read_cut_short, "a READ that is asked for again need not be answered to its end first")  \
 	X(capture_ended, "the capture ends before the recorded peer's answer")                     \
 	X(captured_late, "the packet was overtaken on its way to the point of capture")            \
@@ -46,6 +48,9 @@ enum replay_role {
 	X(failed_invalidate_not_counted,                                                           \
 	  "soft-RoCE acknowledges a SEND whose R_Key it could not invalidate, but does not count " \
 	  "it in the MSN")                                                                         \
+	X(repeated_read_goes_on,                                                                   \
+	  "soft-RoCE answers a READ that asks for the rest of an earlier one with READ Response "  \
+	  "Middle or Last; IBTA 9.7.5.1.9 asks for First or Only")                                 \
 	X(retry_count_seven_never_ends,                                                            \
 	  "soft-RoCE takes the retry count 7 as endless; to IBTA 9.7.6.1.1 it is seven retries")
 

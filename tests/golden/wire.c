@@ -94,7 +94,7 @@ static void check_packet(const struct vl_capture_packet *captured, void *context
 
 static void test_all_packets(void)
 {
-	CU_ASSERT_EQUAL(for_each_capture(check_packet, NULL), 4144);
+	CU_ASSERT_EQUAL(for_each_capture(check_packet, NULL), 4255);
 }
 
 static void count_opcode(const struct vl_capture_packet *captured, void *context)
@@ -133,7 +133,7 @@ static void test_opcode_counts(void)
 		expected[opcode & 0xff] = count;
 	}
 	check_counts(current, expected);
-	CU_ASSERT_EQUAL(captures, 66);
+	CU_ASSERT_EQUAL(captures, 67);
 	fclose(file);
 }
 

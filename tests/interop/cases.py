@@ -55,7 +55,7 @@ PROGRAMS = {
         client=f"rping -c -a {{address}} {RPING}",
         server=f"rping -s -a {{address}} {RPING}",
         verbline_client=f"rping --connect {{address}} {RPING}",
-        lost=(2, 5, 9, 14),
+        lost=(2, 9, 16),
         client_prints=r"(?s)(ping data: rdma-ping-\d.*){6}",
         server_prints=r"(?s)(server ping data: rdma-ping-\d.*){6}"),
     "ucmatose": Program(
