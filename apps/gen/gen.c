@@ -562,6 +562,7 @@ static int start(const struct vl_command *command, const struct gen_options *val
 {
 	struct vl_host_session_config session_config = {0};
 	struct vl_host_session session;
+	const char *terminal = getenv("TERM");
 	bool json_to_stdout = values->host.json && !strcmp(values->host.json, "-");
 	struct gen_run run = {.command = command,
 			      .session = &session,
@@ -576,7 +577,7 @@ static int start(const struct vl_command *command, const struct gen_options *val
 	vl_faults_configure(faults, &session_config.device);
 	for (unsigned int i = 0; i < config->groups.count; i++)
 		vl_faults_configure_cc(faults, &groups[i].cc.resolved);
-	run.is_terminal = isatty(fileno(run.out));
+	run.is_terminal = isatty(fileno(run.out)) && terminal && strcmp(terminal, "dumb");
 	if (config->streams.count)
 		session_config.more_megabytes =
 			vl_stream_stage_megabytes(config->streams.count, 0, LONGEST_STREAM_FRAME);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-/* Groups from their shares, and what must hold of them. */
+/* Groups from their shares, ports from their workers, and what must hold of them. */
 
 #include "apps/gen/report.h"
 
@@ -53,6 +53,25 @@ struct gen_group_result *gen_group_results(const struct gen_run *run)
 	for (uint32_t i = 0; i < run->share_count; i++)
 		add_share(&results[run->shares[i].share->group - groups], &run->shares[i]);
 	return results;
+}
+
+struct gen_endpoint_result gen_port_result(const struct gen_run *run, uint32_t application)
+{
+	struct gen_endpoint_result sum = run->endpoints[application];
+
+	for (uint32_t i = 1; i < run->session->worker_count; i++) {
+		const struct gen_endpoint_result *result = &run->endpoints[application + i];
+
+#define ADD_COUNTER(name, unit, meaning) sum.counters.name += result->counters.name;
+		VL_COUNTERS(ADD_COUNTER)
+#undef ADD_COUNTER
+#define ADD_COUNTER(name, unit, meaning) sum.frames.name += result->frames.name;
+		VL_ENDPOINT_COUNTERS(ADD_COUNTER)
+#undef ADD_COUNTER
+		for (unsigned int reason = 0; reason < VL_DROP_COUNT; reason++)
+			sum.drops[reason] += result->drops[reason];
+	}
+	return sum;
 }
 
 /* ---- Checks -------------------------------------------------------------------------------- */

@@ -117,6 +117,10 @@ static json_t *qps_json(const struct gen_run *run)
 			put(object, "messages_completed", whole(progress->completed));
 			put(object, "bytes_completed", whole(progress->bytes));
 			put(object, "status", whole(progress->status));
+			if (run->shares[i].end.time > run->shares[i].start)
+				put(object, "goodput_bps",
+				    real(8e9 * (double)progress->bytes /
+					 (double)(run->shares[i].end.time - run->shares[i].start)));
 			if (progress->last_completion)
 				put(object, "flow_completion_time_ns",
 				    whole(progress->last_completion - run->shares[i].start));
@@ -155,6 +159,27 @@ static json_t *endpoints_json(const struct gen_run *run)
 				put(drops, reasons[reason], whole(result->drops[reason]));
 		}
 		put(object, "drops", drops);
+		json_array_append_new(list, object);
+	}
+	return list;
+}
+
+/* Of each port, all its workers added. */
+static json_t *ports_json(const struct gen_run *run)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < run->application_count; i += run->session->worker_count) {
+		struct gen_endpoint_result sum = gen_port_result(run, i);
+		uint32_t port = run->applications[i].config.port;
+		json_t *object = json_object(), *frames = json_object();
+
+		put(object, "port", json_string(vl_host_port(run->session->host, port)->name));
+		put(object, "counters", counters_json(&sum.counters));
+#define PUT_COUNTER(name, unit, meaning) put(frames, #name, whole(sum.frames.name));
+		VL_ENDPOINT_COUNTERS(PUT_COUNTER)
+#undef PUT_COUNTER
+		put(object, "frames", frames);
 		json_array_append_new(list, object);
 	}
 	return list;
@@ -224,6 +249,7 @@ json_t *gen_report_json(const struct gen_run *run, const struct gen_group_result
 		gen_streams_json(run->applications[i].config.streams, list);
 	put(root, "streams", list);
 	put(root, "qps", qps_json(run));
+	put(root, "ports", ports_json(run));
 	put(root, "endpoints", endpoints_json(run));
 	put(root, "peer", peer_json(run));
 	put(root, "checks", checks_json(checks, check_count));

@@ -31,6 +31,9 @@ struct gen_group_result {
 /* An array by config->groups, to be freed. NULL: no memory. */
 struct gen_group_result *gen_group_results(const struct gen_run *run);
 
+/* Of a port, all its workers added; application: of the first. */
+struct gen_endpoint_result gen_port_result(const struct gen_run *run, uint32_t application);
+
 struct gen_check {
 	const char *name;
 	bool passed;

@@ -3,8 +3,10 @@
 
 #include "apps/gen/run.h"
 
+#include "apps/gen/live.h"
 #include "dataplane/runtime/host.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #define MILLISECOND UINT64_C(1000000)
@@ -28,10 +30,11 @@ struct control {
 	struct gen_run *run;
 	enum phase phase;
 	uint64_t deadline; /* ns: of the phase; UINT64_MAX: none */
-	uint64_t next_line;
+	struct gen_live *live;
 	/* The visit under way */
 	struct gen_application *application;
 	struct gen_reading readings[GEN_MAX_GROUPS];
+	struct vl_stream_counters streams[GEN_MAX_STREAMS];
 	enum gen_state state;
 	bool is_active;
 	uint64_t start;
@@ -58,6 +61,9 @@ static void read_application(void *context, uint64_t now)
 	for (uint32_t i = 0; i < application->share_count; i++)
 		control->readings[i] = (struct gen_reading){
 			now, vl_generate_group_totals(application->shares[i]->qps)};
+	for (uint32_t i = 0; i < application->config.streams->count; i++)
+		control->streams[i] =
+			*vl_stream_counters(application->config.streams->streams[i].stream);
 	control->state = application->state;
 	control->is_active = gen_application_is_active(application);
 	control->counters = *vl_device_counters(application->config.endpoint->device);
@@ -157,20 +163,43 @@ static void take_reading(struct gen_share_result *result, const struct gen_confi
 	note_second(result, reading);
 }
 
-struct summary {
-	uint32_t active, failed;
-	uint64_t bytes, messages;
-	struct vl_counters counters;
-};
+/* What the live view shows of one application's streams and groups. */
+static void add_to_reading(struct control *control, struct gen_live_reading *sum)
+{
+	const struct gen_config *config = control->run->config;
+	const struct gen_group *groups = config->groups.elements;
+	const struct gen_stream_config *streams = config->streams.elements;
+	struct gen_application *application = control->application;
 
-static bool read_all(struct control *control, struct summary *summary, enum gen_state *least,
+	for (uint32_t i = 0; i < application->share_count; i++) {
+		const struct vl_generate_totals *totals = &control->readings[i].totals;
+		ptrdiff_t row = application->shares[i]->group - groups;
+
+		sum->rows[row].bytes += totals->bytes;
+		sum->rows[row].messages += totals->completed;
+		sum->active += totals->active;
+		sum->failed += totals->failed;
+	}
+	for (uint32_t i = 0; i < application->config.streams->count; i++) {
+		ptrdiff_t row = config->groups.count +
+				(application->config.streams->streams[i].config - streams);
+
+		sum->rows[row].bytes = control->streams[i].bytes_tx;
+		sum->rows[row].messages = control->streams[i].message_tx;
+	}
+#define ADD_COUNTER(name, unit, meaning) sum->counters.name += control->counters.name;
+	VL_COUNTERS(ADD_COUNTER)
+#undef ADD_COUNTER
+}
+
+static bool read_all(struct control *control, struct gen_live_reading *sum, enum gen_state *least,
 		     bool *is_active)
 {
 	struct gen_run *run = control->run;
 
 	*least = GEN_DONE;
 	*is_active = false;
-	*summary = (struct summary){0};
+	*sum = (struct gen_live_reading){0};
 	for (uint32_t i = 0; i < run->application_count; i++) {
 		struct gen_application *application = &run->applications[i];
 		struct gen_share_result *results = results_of(run, application);
@@ -191,53 +220,11 @@ static bool read_all(struct control *control, struct summary *summary, enum gen_
 
 			if (run->started)
 				take_reading(&results[n], run->config, reading);
-			summary->bytes += reading->totals.bytes;
-			summary->messages += reading->totals.completed;
-			summary->active += reading->totals.active;
-			summary->failed += reading->totals.failed;
 			run->ended = reading->time;
 		}
-#define ADD_COUNTER(name, unit, meaning) summary->counters.name += control->counters.name;
-		VL_COUNTERS(ADD_COUNTER)
-#undef ADD_COUNTER
+		add_to_reading(control, sum);
 	}
 	return true;
-}
-
-/* A line a second: what the last second carried. */
-static void show(struct control *control, const struct summary *summary, uint64_t now)
-{
-	static struct summary before;
-	static uint64_t before_time;
-	struct gen_run *run = control->run;
-	double seconds = (double)(now - before_time) / (double)SECOND;
-
-	if (now < control->next_line || now < run->started)
-		return;
-	if (!control->next_line) {
-		before = (struct summary){0};
-		before_time = run->started;
-		control->next_line = run->started + SECOND;
-		if (!run->is_terminal)
-			fprintf(run->out, "%8s %12s %12s %9s %9s %9s %9s\n", "s", "Gb/s",
-				"messages/s", "again", "CNPs", "QPs", "failed");
-		return;
-	}
-	fprintf(run->out,
-		run->is_terminal ? "\r%.0f s: %.3f Gb/s, %.0f messages/s, %llu sent again, %llu "
-				   "CNPs, %u QPs active, %u failed\033[K"
-				 : "%8.0f %12.3f %12.0f %9llu %9llu %9u %9u\n",
-		(double)(now - run->started) / (double)SECOND,
-		(double)(summary->bytes - before.bytes) * 8e-9 / seconds,
-		(double)(summary->messages - before.messages) / seconds,
-		(unsigned long long)(summary->counters.data_frames_retransmitted -
-				     before.counters.data_frames_retransmitted),
-		(unsigned long long)(summary->counters.cnp_rx - before.counters.cnp_rx),
-		summary->active, summary->failed);
-	fflush(run->out);
-	before = *summary;
-	before_time = now;
-	control->next_line += SECOND;
 }
 
 /* ---- Phases -------------------------------------------------------------------------------- */
@@ -273,6 +260,7 @@ static bool start_all(struct control *control, uint64_t now)
 			last = run->shares[i].stop;
 	}
 	control->phase = PHASE_RUNNING;
+	control->live = gen_live_create(run->config, run->out, run->is_terminal);
 	control->deadline = !last || last == UINT64_MAX ? UINT64_MAX : last + DRAIN_TIME;
 	return visit_all(control, start_application);
 }
@@ -288,11 +276,11 @@ static bool tick(void *context, uint64_t now)
 {
 	struct control *control = context;
 	struct gen_run *run = control->run;
-	struct summary summary;
+	struct gen_live_reading sum;
 	enum gen_state least;
 	bool is_active;
 
-	if (!read_all(control, &summary, &least, &is_active))
+	if (!read_all(control, &sum, &least, &is_active))
 		return false;
 	if (run->failed && control->phase != PHASE_LEAVING)
 		return false;
@@ -300,7 +288,8 @@ static bool tick(void *context, uint64_t now)
 	case PHASE_CONNECTING:
 		return least < GEN_READY || start_all(control, now);
 	case PHASE_RUNNING:
-		show(control, &summary, now);
+		if (control->live && now > run->started)
+			gen_live_update(control->live, &sum, now - run->started);
 		if (now > run->started && (!is_active || now >= control->deadline))
 			return leave(control, now);
 		return true;
@@ -379,8 +368,7 @@ int gen_run(struct gen_run *run)
 
 	run->begun = vl_host_now(run->session->host);
 	status = vl_host_session_run(run->session, &loop);
-	if (run->is_terminal && control.next_line)
-		fprintf(run->out, "\r\033[K");
+	gen_live_destroy(control.live);
 	for (uint32_t i = 0; i < run->application_count; i++) {
 		read_endpoint(run, i);
 		add_peer(run, &run->applications[i]);

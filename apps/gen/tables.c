@@ -3,6 +3,8 @@
 
 #include "apps/gen/report.h"
 
+#include "dataplane/runtime/host.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -153,6 +155,20 @@ static void print_qps(const struct gen_run *run, FILE *out)
 	}
 }
 
+static void print_ports(const struct gen_run *run, FILE *out)
+{
+	fprintf(out, "\n  %-28s %14s %16s %14s %16s\n", "port", "frames out", "bytes", "frames in",
+		"bytes");
+	for (uint32_t i = 0; i < run->application_count; i += run->session->worker_count) {
+		struct vl_endpoint_counters frames = gen_port_result(run, i).frames;
+		uint32_t port = run->applications[i].config.port;
+
+		fprintf(out, "  %-28s %14" PRIu64 " %16" PRIu64 " %14" PRIu64 " %16" PRIu64 "\n",
+			vl_host_port(run->session->host, port)->name, frames.tx_frames,
+			frames.tx_bytes, frames.rx_frames, frames.rx_bytes);
+	}
+}
+
 void gen_report_tables(const struct gen_run *run, const struct gen_group_result *groups,
 		       bool each_qp, FILE *out)
 {
@@ -170,6 +186,8 @@ void gen_report_tables(const struct gen_run *run, const struct gen_group_result 
 	print_times("pacing error, us", run, groups, true, out);
 	print_counters(run, out);
 	print_drops(run, out);
+	if (run->application_count > run->session->worker_count)
+		print_ports(run, out);
 	print_clock(run, out);
 	if (each_qp)
 		print_qps(run, out);

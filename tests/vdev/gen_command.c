@@ -48,6 +48,10 @@ static void test_counted(void)
 				      "messages_completed"),
 				200);
 	CU_ASSERT_PTR_NOT_NULL(json_object_get(json_object_get(root, "host"), "dpdk"));
+	/* Those of the control connection besides. */
+	CU_ASSERT_TRUE(whole(json_object_get(json_array_get(json_object_get(root, "ports"), 0),
+					     "counters"),
+			     "data_bytes_tx") > 3000000);
 	json_decref(root);
 	expect("grep -c 1.000000000000 out.hgrm", 0, "1");
 }
@@ -122,6 +126,19 @@ static void test_streams(void)
 	       1, "no neighbour leads to its destination");
 }
 
+/* Where stdout is no terminal: plain lines, which columns they have, and no escape sequence. On a
+ * terminal: the picture, and the cursor back at the end. */
+static void test_live(void)
+{
+	expect("$V --loopback --no-hugepages -D 1500ms --rate 1Mb/s --no-checks > plain.txt; "
+	       "grep -c '^ *1 ' plain.txt; grep -c \"$(printf '\\033')\" plain.txt",
+	       1, "1\n0");
+	expect("TERM=xterm script -qec \"$V --loopback --no-hugepages -D 500ms --no-checks\" "
+	       "typescript > screen.txt; grep -c 'QPs active' screen.txt; "
+	       "grep -c '\\[?25h' screen.txt",
+	       0, "");
+}
+
 static void test_perftest(void)
 {
 	expect("$V --loopback --no-hugepages -n 100 -s 4096 --perftest", 0, "BW average[Gb/sec]");
@@ -143,8 +160,9 @@ static void test_usage(void)
 }
 
 static const struct test tests[] = {
-	{"counted", test_counted}, {"file", test_file},         {"rate", test_rate},
-	{"streams", test_streams}, {"perftest", test_perftest}, {"usage", test_usage},
+	{"counted", test_counted}, {"file", test_file}, {"rate", test_rate},
+	{"streams", test_streams}, {"live", test_live}, {"perftest", test_perftest},
+	{"usage", test_usage},
 };
 
 int main(int argc, char **argv)
