@@ -348,6 +348,7 @@ bool vl_ip_transmit(struct vl_ip *ip, struct vl_frame *frame, uint64_t now)
 		frame->length = VL_IP_MIN_FRAME;
 	}
 	frame->priority = ip->config.vlan_priority;
+	frame->source_qpn = 0;
 	return true;
 }
 
