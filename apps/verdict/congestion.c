@@ -30,6 +30,9 @@ static void judge_mark(struct vl_verdict *verdict, struct verdict_flow *state, u
 	if (!state->mark.is_pending || now - state->mark.time <= limit)
 		return;
 	state->mark.is_pending = false;
+	/* A QP that has failed says nothing more. */
+	if (state->is_over)
+		return;
 	if (state->cnp_time && state->mark.time - state->cnp_time <= limit)
 		return;
 	verdict_fail(verdict, VL_VERDICT_SENDS_CNP,

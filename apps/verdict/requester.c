@@ -195,23 +195,28 @@ void verdict_our_answer(struct vl_verdict *verdict, const struct verdict_packet 
 	struct verdict_flow *state = verdict_flow_of(verdict, packet->flow->reverse);
 	struct verdict_wait wait = {true, parsed->psn, packet->now, packet->number};
 
+	bool is_stale;
+
 	if (!state)
 		return;
+	/* A copy that comes late, behind an answer to what it refuses, asks for nothing. */
+	is_stale = state->started && vl_psn_distance(parsed->psn, state->answered_psn) < 0;
 	verdict_note_answer(state, packet);
 	if (parsed->opcode != VL_OP_ACKNOWLEDGE)
 		return;
 	switch (SYNDROME_TYPE(parsed->syndrome)) {
 	case TYPE_NAK:
 		/* One whose answer is not here yet counts from its first time. */
-		if (SYNDROME_VALUE(parsed->syndrome) ||
-		    (state->nak_state != VERDICT_NAK_NONE && state->nak.psn == parsed->psn))
-			return;
-		if (state->nak_state == VERDICT_NAK_SENT)
+		if (SYNDROME_VALUE(parsed->syndrome) || is_stale ||
+		    state->nak_state == VERDICT_NAK_SENT ||
+		    (state->nak_state == VERDICT_NAK_FOLLOW && state->nak.psn == parsed->psn))
 			return;
 		state->nak = wait;
 		state->nak_state = VERDICT_NAK_SENT;
 		break;
 	case TYPE_RNR:
+		if (is_stale || (state->rnr.is_pending && state->rnr.psn == parsed->psn))
+			return;
 		state->rnr = wait;
 		state->rnr_time = vl_rnr_timer_ns(SYNDROME_VALUE(parsed->syndrome));
 		break;

@@ -59,6 +59,12 @@ void verdict_our_request(struct vl_verdict *verdict, const struct verdict_packet
 	if (!state)
 		return;
 	judge_gap(verdict, state, packet);
+	/* Out of order: what stands before it is still to come. */
+	if (state->started && !state->has_hole &&
+	    vl_psn_distance(parsed->psn, state->expected_psn) > 0) {
+		state->has_hole = true;
+		state->hole_psn = state->expected_psn;
+	}
 	if (state->has_hole && parsed->psn == state->hole_psn)
 		state->has_hole = false;
 	if (state->started && !state->duplicate.is_pending && wants_answer(parsed) &&

@@ -177,8 +177,10 @@ static void see(struct vl_verdict *verdict, bool is_received, const struct vl_fr
 		judge_icrc(verdict, &parsed, is_wrong, number);
 		verdict_peer_frame(verdict, verdict_class_of(&parsed), number, now);
 	}
-	if (is_wrong)
+	if (is_wrong && is_received)
 		return;
+	/* What cannot be taken might as well not have left. */
+	was_lost = was_lost || is_wrong;
 	key = inspect_flow_key_of(&parsed);
 	packet.parsed = &parsed;
 	packet.flow = inspect_flow_find(&verdict->analysis->flows, &key);

@@ -10,6 +10,8 @@
 
 #define DEFAULT_REORDER_HOLD UINT64_C(1000000)
 #define SYNDROME_RNR         1
+/* A refusal waits for the answers before it so long at most. */
+#define REFUSAL_HOLD UINT64_C(1000000)
 
 enum { NAK_SEQUENCE = 0x60 };
 
@@ -213,6 +215,12 @@ static void duplicate(struct vl_fault *fault, const struct vl_fault_packet *pack
 }
 
 /* A frame made up as an answer goes the other way: out, or to the endpoint. */
+static enum vl_direction way_of_answers(const struct vl_fault_packet *packet)
+{
+	return packet->direction == VL_DIRECTION_RECEIVED ? VL_DIRECTION_TRANSMITTED
+							  : VL_DIRECTION_RECEIVED;
+}
+
 static void hold_made(struct vl_fault *fault, const struct vl_fault_packet *packet,
 		      struct vl_fault_slot *slot, uint32_t event, const char *what)
 {
@@ -221,12 +229,40 @@ static void hold_made(struct vl_fault *fault, const struct vl_fault_packet *pack
 
 	slot->hold = VL_FAULT_HOLD_MADE;
 	slot->event = event;
-	slot->due = packet->now;
+	if (!slot->due)
+		slot->due = packet->now;
 	if (vl_fault_is_watched(fault))
 		snprintf(slot->comment, sizeof(slot->comment), "%s%s made up by %s",
 			 goes_out ? "" : VL_COMMENT_NOT_ON_WIRE, what,
 			 vl_fault_event_text(fault, event, text));
-	vl_fault_hold(fault, goes_out ? VL_DIRECTION_TRANSMITTED : VL_DIRECTION_RECEIVED, slot);
+	vl_fault_hold(fault, way_of_answers(packet), slot);
+}
+
+static bool is_read_unanswered(const struct vl_fault_stream *stream)
+{
+	return stream->has_read &&
+	       (!stream->is_answered ||
+		vl_psn_distance(stream->read_end_psn, stream->answered_psn) > 0);
+}
+
+void vl_fault_answered(struct vl_fault *fault, const struct vl_fault_packet *packet)
+{
+	struct vl_fault_stream *stream;
+	struct vl_fault_slot *slot;
+
+	if (!packet->connection || !(packet->parsed.info->flags & VL_OPCODE_RESPONSE))
+		return;
+	stream = &packet->connection->streams[!packet->direction];
+	if (!stream->is_answered || vl_psn_distance(packet->parsed.psn, stream->answered_psn) > 0) {
+		stream->is_answered = true;
+		stream->answered_psn = packet->parsed.psn;
+	}
+	slot = stream->held_refusal;
+	if (!slot || is_read_unanswered(stream))
+		return;
+	vl_fault_release(fault, packet->direction, slot);
+	slot->due = packet->now;
+	vl_fault_hold(fault, packet->direction, slot);
 }
 
 bool vl_fault_refuse(struct vl_fault *fault, struct vl_fault_packet *packet, uint8_t syndrome,
@@ -247,6 +283,11 @@ bool vl_fault_refuse(struct vl_fault *fault, struct vl_fault_packet *packet, uin
 		return false;
 	}
 	slot->frame.priority = priority_of(&packet->parsed);
+	slot->connection = vl_fault_connection_index(fault, packet->connection);
+	if (is_read_unanswered(stream)) {
+		slot->due = packet->now + REFUSAL_HOLD;
+		stream->held_refusal = slot;
+	}
 	hold_made(fault, packet, slot, event,
 		  syndrome >> 5 == SYNDROME_RNR ? "RNR NAK" : nak_name(syndrome));
 	stream->is_refusing = true;

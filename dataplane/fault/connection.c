@@ -362,9 +362,14 @@ static void note_request(struct vl_fault_stream *stream, const struct vl_packet 
 		   vl_psn_distance(packet->psn, stream->first_psn) < 0) {
 		stream->first_psn = packet->psn;
 	}
-	stream->packets++;
-	if (vl_psn_distance(packet->psn, stream->newest_psn) > 0)
+	if (!stream->packets++ || vl_psn_distance(packet->psn, stream->newest_psn) > 0) {
+		if (stream->is_newest_read) {
+			stream->has_read = true;
+			stream->read_end_psn = vl_psn_add(packet->psn, VL_PSN_MASK);
+		}
+		stream->is_newest_read = packet->info->flags & (VL_OPCODE_READ | VL_OPCODE_ATOMIC);
 		stream->newest_psn = packet->psn;
+	}
 	if (packet->info->flags & VL_OPCODE_FIRST)
 		note_message(stream, packet->psn);
 }

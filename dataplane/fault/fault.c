@@ -262,6 +262,8 @@ static bool filter_receive(void *context, struct vl_frame *frame, uint64_t now)
 	vl_fault_show(fault, VL_DIRECTION_RECEIVED, frame, now);
 	goes_on = vl_fault_act(fault, &packet) && vl_fault_admit_slow(fault, &packet);
 	if (goes_on)
+		vl_fault_answered(fault, &packet);
+	if (goes_on)
 		vl_fault_overtake(fault, VL_DIRECTION_RECEIVED,
 				  vl_fault_connection_index(fault, packet.connection), now);
 	return goes_on;
@@ -289,6 +291,8 @@ static bool filter_transmit(void *context, struct vl_frame *frame, uint64_t now)
 		vl_fault_plan(fault, &packet);
 		goes_on = vl_fault_act(fault, &packet);
 	}
+	if (goes_on)
+		vl_fault_answered(fault, &packet);
 	if (goes_on || is_lost(fault))
 		vl_fault_show(fault, VL_DIRECTION_TRANSMITTED, frame, now);
 	if (goes_on)

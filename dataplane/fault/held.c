@@ -113,6 +113,10 @@ void vl_fault_release(struct vl_fault *fault, enum vl_direction direction,
 	take_out(list, slot);
 	list->reordered -= slot->countdown > 0;
 	slot->countdown = 0;
+	for (unsigned int i = 0; connection && i < 2; i++) {
+		if (connection->streams[i].held_refusal == slot)
+			connection->streams[i].held_refusal = NULL;
+	}
 	if (connection && connection->held_ack == slot) {
 		connection->held_ack = NULL;
 		connection->held_ack_count = 0;

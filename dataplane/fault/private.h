@@ -30,6 +30,13 @@ struct vl_fault_stream {
 	bool is_refused_all; /* nor is any other */
 	uint32_t first_psn;  /* of the requests */
 	uint32_t newest_psn; /* of the requests, as far as seen */
+	/* Answers go in the order of their PSNs: a refusal waits for those of READs and atomics. */
+	bool is_newest_read;   /* the newest request is one of these */
+	bool has_read;         /* read_end_psn holds */
+	bool is_answered;      /* answered_psn holds */
+	uint32_t read_end_psn; /* last PSN of the newest of these that another request follows */
+	uint32_t answered_psn; /* of the newest answer */
+	struct vl_fault_slot *held_refusal; /* of a request of this stream */
 	uint32_t refused_psn;
 	uint32_t refusing_event;            /* index; VL_FAULT_NONE: a policy's */
 	uint32_t msn;                       /* of the last AETH */
@@ -231,6 +238,8 @@ void vl_fault_forget_connection(struct vl_fault *fault, uint32_t connection);
 void vl_fault_plan(struct vl_fault *fault, const struct vl_fault_packet *packet);
 /* Does what was decided. True: the packet goes on its way now. */
 bool vl_fault_act(struct vl_fault *fault, struct vl_fault_packet *packet);
+/* An answer has gone on: a refusal may have waited for it. */
+void vl_fault_answered(struct vl_fault *fault, const struct vl_fault_packet *packet);
 /* Whether a request comes behind a refused one, so that it is not taken. */
 bool vl_fault_is_follower(struct vl_fault *fault, const struct vl_fault_packet *packet);
 /* The packet's sender gets a NAK or RNR NAK; what it sends meanwhile is not taken. False: that
