@@ -52,16 +52,22 @@ struct verdict_flow {
 	uint64_t last_time;    /* ns, of the last request or of progress */
 	uint64_t last_number;
 	bool has_rewound; /* since the last progress */
-	bool is_over;     /* refused for good */
-	bool is_peers;    /* the peer sends it */
+	/* Of PSNs up to this one several copies may be under way: it went back, and not for an RNR
+	 * NAK. */
+	bool has_copies;
+	uint32_t copies_psn;
+	bool is_over;  /* refused for good */
+	bool is_peers; /* the peer sends it */
 
 	/* The peer's requests */
 	enum verdict_nak_state nak_state;
 	struct verdict_wait nak;
+	bool has_nak;           /* there was one: nak is the last */
 	uint32_t nak_limit_psn; /* newest when the packet came again */
 	uint32_t nak_next_psn;  /* behind it */
 	struct verdict_wait rnr;
-	uint64_t rnr_time; /* ns, asked for */
+	uint64_t rnr_time;    /* ns, asked for */
+	bool is_rnr_doubtful; /* what comes may have been under way before the RNR NAK */
 
 	/* Our requests */
 	struct verdict_wait lost; /* that we kept from the wire; time: of the first behind it, 0 */
@@ -69,6 +75,7 @@ struct verdict_flow {
 				     then the peer has said all that it says */
 	uint32_t hole_psn;
 	struct verdict_wait duplicate;
+	bool is_duplicate_read; /* which need not be known any more */
 
 	/* Our data */
 	struct verdict_wait mark;

@@ -56,6 +56,12 @@ void verdict_note_answer(struct verdict_flow *requests, const struct verdict_pac
 		requests->is_over = true;
 }
 
+static void note_copies(struct verdict_flow *state)
+{
+	state->has_copies = true;
+	state->copies_psn = state->newest_psn;
+}
+
 /* ---- NAKs ----------------------------------------------------------------------------------- */
 
 static void comes_again(struct vl_verdict *verdict, struct verdict_flow *state,
@@ -71,6 +77,7 @@ static void comes_again(struct vl_verdict *verdict, struct verdict_flow *state,
 		     ", %s later",
 		     state->nak.number, state->nak.psn, packet->number,
 		     verdict_time_text(delay, text));
+	note_copies(state);
 	state->nak_limit_psn = state->newest_psn;
 	state->nak_next_psn = vl_psn_add(packet->parsed->psn,
 					 inspect_psns_of(packet->flow, packet->parsed, &certain));
@@ -124,6 +131,11 @@ static void end_rnr_wait(struct vl_verdict *verdict, struct verdict_flow *state,
 	state->rnr.is_pending = false;
 	verdict_time_text(state->rnr_time, asked);
 	verdict_time_text(waited, was);
+	if (waited < state->rnr_time && state->is_rnr_doubtful) {
+		/* It may have been on its way. */
+		state->rnr.is_pending = true;
+		return;
+	}
 	if (waited < state->rnr_time) {
 		verdict_fail(verdict, VL_VERDICT_RNR_WAIT,
 			     "RNR NAK in packet %" PRIu64
@@ -148,6 +160,7 @@ static void goes_back(struct vl_verdict *verdict, struct verdict_flow *state,
 	char text[VERDICT_TIME_TEXT];
 
 	state->has_rewound = true;
+	note_copies(state);
 	if (silence < LEAST_TIMEOUT)
 		return;
 	verdict_measured(verdict, VL_VERDICT_RETRANSMIT_TIMEOUT, silence);
@@ -202,22 +215,32 @@ void verdict_our_answer(struct vl_verdict *verdict, const struct verdict_packet 
 	/* A copy that comes late, behind an answer to what it refuses, asks for nothing. */
 	is_stale = state->started && vl_psn_distance(parsed->psn, state->answered_psn) < 0;
 	verdict_note_answer(state, packet);
+	/* It came late, and is acknowledged: nothing is to come again. */
+	if (state->nak_state == VERDICT_NAK_SENT &&
+	    vl_psn_distance(state->answered_psn, state->nak.psn) > 0)
+		state->nak_state = VERDICT_NAK_NONE;
+	if (state->rnr.is_pending && vl_psn_distance(state->answered_psn, state->rnr.psn) > 0)
+		state->rnr.is_pending = false;
 	if (parsed->opcode != VL_OP_ACKNOWLEDGE)
 		return;
 	switch (SYNDROME_TYPE(parsed->syndrome)) {
 	case TYPE_NAK:
-		/* One whose answer is not here yet counts from its first time. */
+		/* One whose answer is not here yet counts from its first time; a responder asks for
+		 * a packet once, so another one for it is a copy. */
 		if (SYNDROME_VALUE(parsed->syndrome) || is_stale ||
 		    state->nak_state == VERDICT_NAK_SENT ||
-		    (state->nak_state == VERDICT_NAK_FOLLOW && state->nak.psn == parsed->psn))
+		    (state->has_nak && state->nak.psn == parsed->psn))
 			return;
 		state->nak = wait;
+		state->has_nak = true;
 		state->nak_state = VERDICT_NAK_SENT;
 		break;
 	case TYPE_RNR:
 		if (is_stale || (state->rnr.is_pending && state->rnr.psn == parsed->psn))
 			return;
 		state->rnr = wait;
+		state->is_rnr_doubtful =
+			state->has_copies && vl_psn_distance(parsed->psn, state->copies_psn) <= 0;
 		state->rnr_time = vl_rnr_timer_ns(SYNDROME_VALUE(parsed->syndrome));
 		break;
 	default:

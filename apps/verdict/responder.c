@@ -68,9 +68,12 @@ void verdict_our_request(struct vl_verdict *verdict, const struct verdict_packet
 	if (state->has_hole && parsed->psn == state->hole_psn)
 		state->has_hole = false;
 	if (state->started && !state->duplicate.is_pending && wants_answer(parsed) &&
-	    vl_psn_distance(parsed->psn, state->answered_psn) < 0)
+	    vl_psn_distance(parsed->psn, state->answered_psn) < 0) {
 		state->duplicate =
 			(struct verdict_wait){true, parsed->psn, packet->now, packet->number};
+		state->is_duplicate_read =
+			parsed->info->flags & (VL_OPCODE_READ | VL_OPCODE_ATOMIC);
+	}
 	verdict_note_request(state, packet);
 }
 
@@ -136,7 +139,8 @@ void verdict_responder_finish(struct vl_verdict *verdict, struct verdict_flow *s
 		return;
 	if (state->lost.is_pending)
 		judge_missing_nak(verdict, state, now);
-	if (state->duplicate.is_pending && now - state->duplicate.time > verdict->config.patience)
+	if (state->duplicate.is_pending && !state->is_duplicate_read &&
+	    now - state->duplicate.time > verdict->config.patience)
 		verdict_fail(verdict, VL_VERDICT_ANSWERS_DUPLICATES,
 			     "PSN %06x, sent again in packet %" PRIu64 ", was not answered for %s",
 			     state->duplicate.psn, state->duplicate.number,

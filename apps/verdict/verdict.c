@@ -98,7 +98,9 @@ static void pair(struct vl_verdict *verdict, struct inspect_flow *flow, uint32_t
 	key.source = flow->key.destination;
 	key.destination = flow->key.source;
 	key.destination_qpn = source_qpn;
-	reverse = inspect_flow_find(&verdict->analysis->flows, &key);
+	/* Made here if nothing has come yet: the first to come may be a CNP, which tells nothing.
+	 */
+	reverse = inspect_flow_get(&verdict->analysis->flows, &key);
 	if (reverse && !reverse->reverse)
 		inspect_pair_flows(flow, reverse, INSPECT_PAIRED_BY_QPN);
 }
