@@ -143,7 +143,8 @@ int vl_host_session_open(struct vl_host_session *session, const struct vl_comman
 	if (!session->host) {
 		vl_command_error(command, "%s", error.text);
 		vl_eal_stop();
-		return VL_EXIT_FAILED;
+		/* But for memory, it is a port that was named wrong. */
+		return error.code == -ENOMEM ? VL_EXIT_FAILED : VL_EXIT_USAGE;
 	}
 	session->port_count = vl_host_port_count(session->host);
 	session->worker_count = vl_host_worker_count(session->host);

@@ -14,6 +14,7 @@ int vl_error_set(struct vl_error *error, int code, const char *format, ...)
 		va_start(arguments, format);
 		vsnprintf(error->text, sizeof(error->text), format, arguments);
 		va_end(arguments);
+		error->code = code;
 	}
 	return code;
 }

@@ -9,6 +9,7 @@
 #define VL_ERROR_LENGTH 512
 
 struct vl_error {
+	int code; /* a negative errno value */
 	char text[VL_ERROR_LENGTH];
 };
 

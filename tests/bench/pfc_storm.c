@@ -142,7 +142,7 @@ int main(int argc, char **argv)
 	struct vl_stage what = {.run = run_idle, .context = &idle};
 	struct vl_port *ports[PORTS] = {0};
 	struct rte_mempool *pool = NULL;
-	struct vl_error error = {""};
+	struct vl_error error = {.text = ""};
 	int result;
 
 	if (vl_eal_start(&eal, &error)) {

@@ -73,7 +73,7 @@ static struct vl_stream *stream;
 
 static void open_stream(const struct vl_stream_config *config, uint64_t now)
 {
-	struct vl_error error = {""};
+	struct vl_error error = {.text = ""};
 	const uint8_t *payload;
 	uint32_t length;
 
@@ -684,7 +684,7 @@ static void check_raw_frames(void)
 static void refuse(const struct vl_stream_config *config, const char *field)
 {
 	struct vl_stream_group *groups = vl_stream_group_create();
-	struct vl_error error = {""};
+	struct vl_error error = {.text = ""};
 
 	CU_ASSERT_PTR_NULL(vl_stream_group_add(groups, config, 0, &error));
 	if (!strstr(error.text, field))

@@ -260,7 +260,7 @@ static void run_pairs(uint32_t workers, uint16_t queues)
 {
 	struct vl_host_config config = make_config(workers, queues);
 	struct vl_host_counters counters[MAX_WORKERS];
-	struct vl_error error = {""};
+	struct vl_error error = {.text = ""};
 	struct vl_host *host;
 	unsigned int count;
 
@@ -320,7 +320,7 @@ static void test_destroy_in_the_midst(void)
 {
 	for (unsigned int i = 0; i < 3; i++) {
 		struct vl_host_config config = make_config(2, 1);
-		struct vl_error error = {""};
+		struct vl_error error = {.text = ""};
 		struct vl_host *host = vl_host_create(&config, &error);
 		const struct timespec a_while = {0, 2000000};
 		unsigned int count;
@@ -360,7 +360,7 @@ static void test_call(void)
 
 static void expect_refusal(struct vl_host_config config, const char *text)
 {
-	struct vl_error error = {""};
+	struct vl_error error = {.text = ""};
 
 	CU_ASSERT_PTR_NULL(vl_host_create(&config, &error));
 	CU_ASSERT_PTR_NOT_NULL(strstr(error.text, text));

@@ -126,7 +126,7 @@ static void test_opens(void)
 		.port_count = 1,
 		.ports = {{.name = "null"}},
 	};
-	struct vl_error error = {""};
+	struct vl_error error = {.text = ""};
 
 	config.ports[0].ip.address_count = 1;
 	config.ports[0].ip.addresses[0].prefix_length = 24;
