@@ -65,6 +65,7 @@ struct verdict_flow {
 	bool has_nak;           /* there was one: nak is the last */
 	uint32_t nak_limit_psn; /* newest when the packet came again */
 	uint32_t nak_next_psn;  /* behind it */
+	uint64_t refusal_time;  /* ns, of the last NAK or RNR NAK */
 	struct verdict_wait rnr;
 	uint64_t rnr_time;    /* ns, asked for */
 	bool is_rnr_doubtful; /* what comes may have been under way before the RNR NAK */

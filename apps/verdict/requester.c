@@ -161,7 +161,8 @@ static void goes_back(struct vl_verdict *verdict, struct verdict_flow *state,
 
 	state->has_rewound = true;
 	note_copies(state);
-	if (silence < LEAST_TIMEOUT)
+	/* A NAK or RNR NAK in between may be why. */
+	if (silence < LEAST_TIMEOUT || state->refusal_time >= state->last_time)
 		return;
 	verdict_measured(verdict, VL_VERDICT_RETRANSMIT_TIMEOUT, silence);
 	verdict_pass(verdict, VL_VERDICT_RETRANSMIT_TIMEOUT,
@@ -223,6 +224,8 @@ void verdict_our_answer(struct vl_verdict *verdict, const struct verdict_packet 
 		state->rnr.is_pending = false;
 	if (parsed->opcode != VL_OP_ACKNOWLEDGE)
 		return;
+	if (SYNDROME_TYPE(parsed->syndrome))
+		state->refusal_time = packet->now ? packet->now : 1;
 	switch (SYNDROME_TYPE(parsed->syndrome)) {
 	case TYPE_NAK:
 		/* One whose answer is not here yet counts from its first time; a responder asks for
