@@ -30,6 +30,7 @@ enum step {
 	STEP_READY,
 	STEP_KEEP_ALIVE,
 	STEP_COUNT,
+	STEP_TIMES,
 	STEP_CLOSE,
 	STEP_DONE,
 	STEP_FAILED,
@@ -51,6 +52,8 @@ struct vl_control_client {
 	uint32_t connected;           /* of these */
 	struct vl_control_clock clocks[2];
 	struct vl_control_hello server;
+	enum vl_control_clock_kind clock;
+	struct vl_control_one_way **one_ways; /* by group; NULL: not stamped */
 	struct vl_control_counters counters;
 	struct vl_control_message message;
 };
@@ -99,6 +102,7 @@ static void ask_hello(struct vl_control_client *client, uint64_t now)
 
 	client->message.type = VL_CONTROL_HELLO;
 	*hello = (struct vl_control_hello){.protocol = VL_CONTROL_PROTOCOL};
+	vl_control_clock_name(hello->clock);
 	snprintf(hello->version, sizeof(hello->version), "%s", VERBLINE_VERSION);
 	for (uint32_t i = 0; i < client->config.group_count; i++) {
 		group = vl_generate_group_configuration(client->groups[i]);
@@ -118,6 +122,11 @@ static uint32_t largest_send(const struct vl_mix_config *mix)
 			largest = mix->entries[i].most;
 	}
 	return largest;
+}
+
+static int64_t clock_offset(const struct vl_control_client *client)
+{
+	return client->clock == VL_CLOCK_SAME ? 0 : client->clocks[0].offset;
 }
 
 /* Asks for partners of the next queue pairs, or is ready. */
@@ -149,7 +158,12 @@ static void ask_open(struct vl_control_client *client, uint64_t now)
 		.timeout = config->qp.timeout,
 		.retry_count = config->qp.retry_count,
 		.rnr_retry = config->qp.rnr_retry,
+		.is_stamped = client->one_ways[client->group] != NULL,
+		.group = client->group,
+		.clock_offset = clock_offset(client),
 		.count = client->count};
+	if (config->qp.cc)
+		open->cc = *config->qp.cc;
 	for (uint32_t i = 0; i < client->count; i++) {
 		vl_generate_group_local(group, client->first + i, &local);
 		open->qps[i] = (struct vl_control_qp){local.qpn, local.psn};
@@ -218,6 +232,60 @@ static void take_pong(struct vl_control_client *client, uint64_t now)
 	}
 }
 
+/* The bound of what a clock that moved from one estimate to the other can have differed from the
+ * first. */
+static uint64_t clock_error(const struct vl_control_client *client)
+{
+	const struct vl_control_clock *begin = &client->clocks[0], *end = &client->clocks[1];
+	int64_t moved = end->offset - begin->offset;
+	uint64_t at_end;
+
+	if (client->clock == VL_CLOCK_SAME)
+		return 0;
+	if (begin->error == UINT64_MAX || end->error == UINT64_MAX)
+		return UINT64_MAX;
+	at_end = end->error + (uint64_t)(moved < 0 ? -moved : moved);
+	return at_end > begin->error ? at_end : begin->error;
+}
+
+/* Asks for the latencies of the next group that has any from client->group on, or takes leave. */
+static void ask_times(struct vl_control_client *client, uint32_t first, uint64_t now)
+{
+	while (client->group < client->config.group_count && !client->one_ways[client->group])
+		client->group++;
+	if (client->group < client->config.group_count) {
+		client->message.type = VL_CONTROL_TIMES;
+		client->message.times = (struct vl_control_times){client->group, first};
+		ask(client, STEP_TIMES, now);
+	} else {
+		client->message.type = VL_CONTROL_CLOSE;
+		ask(client, STEP_CLOSE, now);
+	}
+}
+
+static void take_times(struct vl_control_client *client, uint64_t now)
+{
+	const struct vl_control_timed *timed = &client->message.timed;
+	struct vl_control_one_way *one_way = client->one_ways[client->group];
+	struct vl_histogram *times = &one_way->found.times;
+	uint32_t next = timed->next;
+
+	for (uint32_t i = 0; i < timed->slot_count; i++)
+		times->slots[timed->slots[i].slot] = timed->slots[i].count;
+	if (!next) {
+		times->count = timed->count;
+		times->least = timed->least;
+		times->most = timed->most;
+		times->sum = timed->sum;
+		times->square_sum = timed->square_sum;
+		one_way->found.early = timed->early;
+		one_way->clock = client->clock;
+		one_way->error = clock_error(client);
+		client->group++;
+	}
+	ask_times(client, next, now);
+}
+
 static enum vl_control_type expected(enum step step)
 {
 	switch (step) {
@@ -230,6 +298,8 @@ static enum vl_control_type expected(enum step step)
 		return VL_CONTROL_OPENED;
 	case STEP_COUNT:
 		return VL_CONTROL_COUNTERS;
+	case STEP_TIMES:
+		return VL_CONTROL_TIMED;
 	case STEP_CLOSE:
 		return VL_CONTROL_CLOSED;
 	default:
@@ -246,7 +316,11 @@ static void take_answer(struct vl_control_client *client, uint64_t now)
 	} else if (message->type != expected(client->step)) {
 		fail(client, "the peer said '%s' unasked", vl_control_type_name(message->type));
 	} else if (message->type == VL_CONTROL_HELLO) {
+		char here[VL_CONTROL_CLOCK_TEXT];
+
+		vl_control_clock_name(here);
 		client->server = message->hello;
+		client->clock = vl_control_clock_compare(here, client->server.clock);
 		client->pings = 0;
 		ask_ping(client, STEP_PING, now);
 	} else if (message->type == VL_CONTROL_PONG) {
@@ -260,8 +334,10 @@ static void take_answer(struct vl_control_client *client, uint64_t now)
 			     message->opened.count, client->count);
 	} else if (message->type == VL_CONTROL_COUNTERS) {
 		client->counters = message->counters;
-		client->message.type = VL_CONTROL_CLOSE;
-		ask(client, STEP_CLOSE, now);
+		client->group = 0;
+		ask_times(client, 0, now);
+	} else if (message->type == VL_CONTROL_TIMED) {
+		take_times(client, now);
 	} else {
 		client->step = STEP_DONE;
 		client->deadline = VL_NO_DEADLINE;
@@ -357,6 +433,35 @@ uint64_t vl_control_client_next_deadline(const struct vl_control_client *client)
 
 /* ---- Life ---------------------------------------------------------------------------------- */
 
+static void free_groups(struct vl_control_client *client)
+{
+	for (uint32_t i = 0; client->one_ways && i < client->config.group_count; i++)
+		free(client->one_ways[i]);
+	free(client->one_ways);
+	free(client->groups);
+}
+
+static int copy_groups(struct vl_control_client *client)
+{
+	uint32_t count = client->config.group_count;
+	const struct vl_generate_group_config *group;
+
+	client->groups = calloc(count, sizeof(*client->groups));
+	client->one_ways = calloc(count, sizeof(*client->one_ways));
+	if (!client->groups || !client->one_ways)
+		return -ENOMEM;
+	memcpy(client->groups, client->config.groups, count * sizeof(*client->groups));
+	for (uint32_t i = 0; i < count; i++) {
+		group = vl_generate_group_configuration(client->groups[i]);
+		if (!group->stamps || !vl_mix_has_immediates(&group->mix))
+			continue;
+		client->one_ways[i] = calloc(1, sizeof(*client->one_ways[i]));
+		if (!client->one_ways[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 struct vl_control_client *vl_control_client_open(struct vl_device *device, struct vl_cm *cm,
 						 const struct vl_control_client_config *config,
 						 uint64_t now, int *error)
@@ -375,15 +480,14 @@ struct vl_control_client *vl_control_client_open(struct vl_device *device, struc
 		*error = status;
 		return NULL;
 	}
-	client->groups = calloc(config->group_count, sizeof(*client->groups));
-	if (!client->groups) {
+	client->device = device;
+	client->config = *config;
+	if (copy_groups(client)) {
+		free_groups(client);
 		free(client);
 		*error = status;
 		return NULL;
 	}
-	memcpy(client->groups, config->groups, config->group_count * sizeof(*client->groups));
-	client->device = device;
-	client->config = *config;
 	if (!client->config.port)
 		client->config.port = VL_CONTROL_PORT;
 	if (!client->config.patience)
@@ -412,7 +516,7 @@ void vl_control_client_close(struct vl_control_client *client, uint64_t now)
 	if (client->connection)
 		vl_cm_destroy(client->connection, now);
 	vl_control_channel_close(client->channel);
-	free(client->groups);
+	free_groups(client);
 	free(client);
 }
 
@@ -464,4 +568,10 @@ struct vl_control_clock vl_control_client_clock(const struct vl_control_client *
 const struct vl_control_counters *vl_control_client_counters(const struct vl_control_client *client)
 {
 	return client->step == STEP_DONE ? &client->counters : NULL;
+}
+
+const struct vl_control_one_way *vl_control_client_one_way(const struct vl_control_client *client,
+							   uint32_t group)
+{
+	return client->step == STEP_DONE ? client->one_ways[group] : NULL;
 }

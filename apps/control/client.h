@@ -14,6 +14,7 @@
 
 #include "apps/control/message.h"
 #include "dataplane/generate/generator.h"
+#include "dataplane/generate/stamp.h"
 #include "transport/cm/connection.h"
 
 struct vl_control_client;
@@ -44,6 +45,13 @@ struct vl_control_clock {
 	uint64_t error; /* ns: half of the shortest round trip; UINT64_MAX: not known */
 };
 
+/* What the partners of a group found, by the clock that was estimated at the beginning. */
+struct vl_control_one_way {
+	struct vl_one_way found;
+	enum vl_control_clock_kind clock;
+	uint64_t error; /* ns, that each time may be wrong by; UINT64_MAX: not known */
+};
+
 /* NULL with a negative errno value in *error. */
 struct vl_control_client *vl_control_client_open(struct vl_device *device, struct vl_cm *cm,
 						 const struct vl_control_client_config *config,
@@ -63,6 +71,10 @@ const struct vl_control_hello *vl_control_client_server(const struct vl_control_
 /* At the beginning, and from DONE on at the end. */
 struct vl_control_clock vl_control_client_clock(const struct vl_control_client *client,
 						bool at_end);
+/* Of a group whose messages were stamped (and have immediate data); NULL: not known (before DONE),
+ * or not stamped. */
+const struct vl_control_one_way *vl_control_client_one_way(const struct vl_control_client *client,
+							   uint32_t group);
 /* What the partners counted; NULL: not known (before DONE). */
 const struct vl_control_counters *vl_control_client_counters(
 	const struct vl_control_client *client);

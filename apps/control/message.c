@@ -3,6 +3,8 @@
 
 #include "apps/control/message.h"
 
+#include "dataplane/histogram.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -52,6 +54,22 @@ static int put_qps(json_t *object, const struct vl_control_qp *qps, uint32_t cou
 	return status;
 }
 
+static int put_cc(json_t *object, const struct vl_cc_parameters *cc)
+{
+	json_t *choice = json_pack("{s:s}", "algorithm", cc->algorithm->name);
+	int status = choice ? 0 : -1;
+
+	if (status)
+		return status;
+	status |= put(choice, "fixed_rate", cc->fixed_rate);
+	status |= put(choice, "initial_rate", cc->initial_rate);
+#define PUT_PARAMETER(name, paper, nvidia, least, most, unit, meaning)                             \
+	status |= put(choice, #name, cc->dcqcn.name);
+	VL_DCQCN_PARAMETERS(PUT_PARAMETER)
+#undef PUT_PARAMETER
+	return status | json_object_set_new(object, "cc", choice);
+}
+
 static int put_open(json_t *object, const struct vl_control_open *open)
 {
 	int status = 0;
@@ -69,6 +87,11 @@ static int put_open(json_t *object, const struct vl_control_open *open)
 	status |= put(object, "timeout", open->timeout);
 	status |= put(object, "retry_count", open->retry_count);
 	status |= put(object, "rnr_retry", open->rnr_retry);
+	status |= json_object_set_new(object, "stamped", json_boolean(open->is_stamped));
+	status |= put(object, "group", open->group);
+	status |= json_object_set_new(object, "clock_offset", json_integer(open->clock_offset));
+	if (open->cc.algorithm)
+		status |= put_cc(object, &open->cc);
 	return status | put_qps(object, open->qps, open->count);
 }
 
@@ -93,10 +116,29 @@ static int put_counters(json_t *object, const struct vl_control_counters *counte
 	return status;
 }
 
+static int put_timed(json_t *object, const struct vl_control_timed *timed)
+{
+	json_t *slots = json_array();
+	int status = slots ? 0 : -1;
+
+	for (uint32_t i = 0; !status && i < timed->slot_count; i++)
+		status = json_array_append_new(slots, json_pack("[i,I]", (int)timed->slots[i].slot,
+								(json_int_t)timed->slots[i].count));
+	status |= put(object, "count", timed->count);
+	status |= put(object, "least", timed->least);
+	status |= put(object, "most", timed->most);
+	status |= put(object, "early", timed->early);
+	status |= json_object_set_new(object, "sum", json_real(timed->sum));
+	status |= json_object_set_new(object, "square_sum", json_real(timed->square_sum));
+	status |= put(object, "next", timed->next);
+	return status | json_object_set_new(object, "slots", slots);
+}
+
 static int put_hello(json_t *object, const struct vl_control_hello *hello)
 {
 	int status = json_object_set_new(object, "version", json_string(hello->version));
 
+	status |= json_object_set_new(object, "clock", json_string(hello->clock));
 	status |= put(object, "protocol", hello->protocol);
 	status |= put(object, "largest_message", hello->largest_message);
 	return status | put(object, "qps", hello->qps);
@@ -119,6 +161,12 @@ static int put_body(json_t *object, const struct vl_control_message *message)
 		return put_opened(object, &message->opened);
 	case VL_CONTROL_COUNTERS:
 		return put_counters(object, &message->counters);
+	case VL_CONTROL_TIMES:
+		if (put(object, "group", message->times.group))
+			return -1;
+		return put(object, "first", message->times.first);
+	case VL_CONTROL_TIMED:
+		return put_timed(object, &message->timed);
 	case VL_CONTROL_ERROR:
 		return json_object_set_new(object, "reason", json_string(message->error));
 	default:
@@ -229,6 +277,75 @@ static enum ibv_mtu get_mtu(struct reader *reader)
 	return IBV_MTU_256;
 }
 
+static void get_cc(struct reader *reader, struct vl_cc_parameters *cc)
+{
+	const json_t *object = json_object_get(reader->object, "cc");
+	struct reader inner = *reader;
+	char name[16] = "";
+
+	if (!object)
+		return;
+	inner.object = object;
+	get_text(&inner, "algorithm", name, sizeof(name));
+	cc->fixed_rate = get(&inner, "fixed_rate", 0, INT64_MAX);
+	cc->initial_rate = get(&inner, "initial_rate", 0, INT64_MAX);
+#define GET_PARAMETER(name, paper, nvidia, least, most, unit, meaning)                             \
+	cc->dcqcn.name = (uint32_t)get(&inner, #name, 0, most);
+	VL_DCQCN_PARAMETERS(GET_PARAMETER)
+#undef GET_PARAMETER
+	reader->status = inner.status;
+	cc->algorithm = vl_cc_find(name);
+	if (!cc->algorithm || vl_cc_check(cc))
+		refuse(reader, "'cc' must be an algorithm that is known here, with parameters "
+			       "within their ranges");
+}
+
+static int64_t get_signed(struct reader *reader, const char *name)
+{
+	const json_t *value = json_object_get(reader->object, name);
+
+	if (!json_is_integer(value))
+		refuse(reader, "'%s' must be a whole number", name);
+	return json_integer_value(value);
+}
+
+static double get_real(struct reader *reader, const char *name)
+{
+	const json_t *value = json_object_get(reader->object, name);
+
+	if (!json_is_real(value) || json_real_value(value) < 0)
+		refuse(reader, "'%s' must be a number, 0.0 or more", name);
+	return json_real_value(value);
+}
+
+static void get_timed(struct reader *reader, struct vl_control_timed *timed)
+{
+	const json_t *slots = json_object_get(reader->object, "slots");
+	size_t count = json_array_size(slots);
+
+	timed->count = get(reader, "count", 0, INT64_MAX);
+	timed->least = get(reader, "least", 0, INT64_MAX);
+	timed->most = get(reader, "most", 0, INT64_MAX);
+	timed->early = get(reader, "early", 0, INT64_MAX);
+	timed->sum = get_real(reader, "sum");
+	timed->square_sum = get_real(reader, "square_sum");
+	timed->next = (uint32_t)get(reader, "next", 0, VL_HISTOGRAM_SLOTS - 1);
+	if (!json_is_array(slots) || count > VL_CONTROL_MAX_SLOTS) {
+		refuse(reader, "'slots' must be a list of up to %u pairs", VL_CONTROL_MAX_SLOTS);
+		return;
+	}
+	timed->slot_count = (uint32_t)count;
+	for (uint32_t i = 0; i < count; i++) {
+		json_int_t slot = -1, times = -1;
+
+		if (json_unpack(json_array_get(slots, i), "[I,I!]", &slot, &times) || slot < 0 ||
+		    slot >= (json_int_t)VL_HISTOGRAM_SLOTS || times < 0)
+			refuse(reader, "'slots[%u]' must be a slot and how often it was hit", i);
+		timed->slots[i].slot = (uint32_t)slot;
+		timed->slots[i].count = (uint64_t)times;
+	}
+}
+
 static void get_open(struct reader *reader, struct vl_control_open *open)
 {
 	char name[8] = "";
@@ -249,6 +366,10 @@ static void get_open(struct reader *reader, struct vl_control_open *open)
 	open->timeout = (uint8_t)get(reader, "timeout", 0, 31);
 	open->retry_count = (uint8_t)get(reader, "retry_count", 0, 7);
 	open->rnr_retry = (uint8_t)get(reader, "rnr_retry", 0, 7);
+	open->is_stamped = json_is_true(json_object_get(reader->object, "stamped"));
+	open->group = (uint32_t)get(reader, "group", 0, VL_CONTROL_MAX_GROUPS - 1);
+	open->clock_offset = get_signed(reader, "clock_offset");
+	get_cc(reader, &open->cc);
 	open->count = get_qps(reader, open->qps);
 }
 
@@ -275,6 +396,7 @@ static void get_body(struct reader *reader, struct vl_control_message *message)
 	switch (message->type) {
 	case VL_CONTROL_HELLO:
 		get_text(reader, "version", message->hello.version, sizeof(message->hello.version));
+		get_text(reader, "clock", message->hello.clock, sizeof(message->hello.clock));
 		message->hello.protocol = (uint32_t)get(reader, "protocol", 0, UINT32_MAX);
 		message->hello.largest_message = get(reader, "largest_message", 0, INT64_MAX);
 		message->hello.qps = (uint32_t)get(reader, "qps", 0, UINT32_MAX);
@@ -293,6 +415,13 @@ static void get_body(struct reader *reader, struct vl_control_message *message)
 		break;
 	case VL_CONTROL_COUNTERS:
 		get_counters(reader, &message->counters);
+		break;
+	case VL_CONTROL_TIMES:
+		message->times.group = (uint32_t)get(reader, "group", 0, VL_CONTROL_MAX_GROUPS - 1);
+		message->times.first = (uint32_t)get(reader, "first", 0, VL_HISTOGRAM_SLOTS - 1);
+		break;
+	case VL_CONTROL_TIMED:
+		get_timed(reader, &message->timed);
 		break;
 	case VL_CONTROL_ERROR:
 		get_text(reader, "reason", message->error, sizeof(message->error));

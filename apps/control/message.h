@@ -9,16 +9,20 @@
  *	ping    answered with the server's time, for an estimate of how the clocks differ
  *	open    queue pairs of the client, for which the server makes and describes partners
  *	count   answered with what the server's queue pairs have counted
+ *	times   answered with a part of the one-way latencies of a group that was opened stamped
  *	close   the server's queue pairs go
  */
 #ifndef VERBLINE_CONTROL_MESSAGE_H
 #define VERBLINE_CONTROL_MESSAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <infiniband/verbs.h>
 
+#include "apps/control/clock.h"
+#include "transport/cc/cc.h"
 #include "transport/counters.h"
 
 /* TCP port space. */
@@ -28,6 +32,9 @@
 #define VL_CONTROL_MAX_MESSAGE 16384u
 /* Queue pairs in one message. */
 #define VL_CONTROL_MAX_QPS 256u
+/* Groups of a session, and slots of a histogram in one message. */
+#define VL_CONTROL_MAX_GROUPS 64u
+#define VL_CONTROL_MAX_SLOTS  256u
 
 #define VL_CONTROL_TYPES(X)                                                                        \
 	X(HELLO, "hello")                                                                          \
@@ -37,6 +44,8 @@
 	X(OPENED, "opened")                                                                        \
 	X(COUNT, "count")                                                                          \
 	X(COUNTERS, "counters")                                                                    \
+	X(TIMES, "times")                                                                          \
+	X(TIMED, "timed")                                                                          \
 	X(CLOSE, "close")                                                                          \
 	X(CLOSED, "closed")                                                                        \
 	X(ERROR, "error")
@@ -53,6 +62,7 @@ struct vl_control_hello {
 	/* Client: the largest it will use; server: the largest it takes. Bytes, queue pairs. */
 	uint64_t largest_message;
 	uint32_t qps;
+	char clock[VL_CONTROL_CLOCK_TEXT]; /* as vl_control_clock_name */
 };
 
 /* Times are ns of the clock of who filled them in. */
@@ -73,6 +83,13 @@ struct vl_control_open {
 	uint8_t traffic_class;
 	uint8_t priority;
 	uint8_t timeout, retry_count, rnr_retry;
+	/* Immediate data are time stamps; the server's clock is clock_offset ns ahead. group: the
+	 * client's number for what is measured together. */
+	bool is_stamped;
+	uint32_t group;
+	int64_t clock_offset;
+	/* How the partners react to CNPs; algorithm NULL: as the server's device does. */
+	struct vl_cc_parameters cc;
 	uint32_t count;
 	struct vl_control_qp qps[VL_CONTROL_MAX_QPS];
 };
@@ -91,6 +108,22 @@ struct vl_control_counters {
 	struct vl_counters counters; /* of all, added */
 };
 
+struct vl_control_times {
+	uint32_t group, first; /* slot */
+};
+
+/* Of a struct vl_one_way, the slots from first on that have counted something. */
+struct vl_control_timed {
+	uint64_t count, least, most, early;
+	double sum, square_sum;
+	uint32_t next; /* slot to go on from; 0: these are the last */
+	uint32_t slot_count;
+	struct {
+		uint32_t slot;
+		uint64_t count;
+	} slots[VL_CONTROL_MAX_SLOTS];
+};
+
 struct vl_control_message {
 	enum vl_control_type type;
 	union {
@@ -99,6 +132,8 @@ struct vl_control_message {
 		struct vl_control_open open;
 		struct vl_control_opened opened;
 		struct vl_control_counters counters;
+		struct vl_control_times times;
+		struct vl_control_timed timed;
 		char error[256]; /* for people */
 	};
 };

@@ -17,6 +17,12 @@
 /* A step that waits for a neighbour is tried again so often. */
 #define RETRY_TIME UINT64_C(1000000)
 
+/* Congestion control that a client has asked for; lives as long as its partners. */
+struct cc_choice {
+	struct cc_choice *next;
+	struct vl_cc_parameters parameters;
+};
+
 struct session {
 	struct session *next;
 	struct vl_control_server *server;
@@ -26,6 +32,8 @@ struct session {
 	union ibv_gid peer;
 	uint8_t sgid_index; /* of the address that the client connected to */
 	uint64_t memory;    /* bytes, counted in the server's */
+	struct vl_one_way *one_ways[VL_CONTROL_MAX_GROUPS]; /* NULL: not stamped */
+	struct cc_choice *choices;
 	uint32_t max_qps;   /* that the client announced */
 	uint64_t last_word; /* ns */
 	bool wants_accept;  /* the channel waits for a neighbour, then is accepted */
@@ -46,6 +54,8 @@ struct vl_control_server {
 	uint32_t session_count, qp_count;
 	uint64_t memory, retry_at;
 	struct vl_random random; /* of PSNs */
+	bool has_notification;
+	struct vl_cc_parameters notification;
 	struct vl_control_server_counters counters;
 };
 
@@ -53,6 +63,8 @@ struct vl_control_server {
 
 static void forget_partners(struct session *session)
 {
+	struct cc_choice *choice;
+
 	if (!session->responders)
 		return;
 	session->server->qp_count -= vl_responder_set_count(session->responders);
@@ -60,6 +72,14 @@ static void forget_partners(struct session *session)
 	session->memory = 0;
 	vl_responder_set_destroy(session->responders);
 	session->responders = NULL;
+	for (uint32_t i = 0; i < VL_CONTROL_MAX_GROUPS; i++) {
+		free(session->one_ways[i]);
+		session->one_ways[i] = NULL;
+	}
+	while ((choice = session->choices)) {
+		session->choices = choice->next;
+		free(choice);
+	}
 }
 
 static void destroy_session(struct session *session, uint64_t now)
@@ -134,6 +154,7 @@ static void say_hello(struct session *session)
 			(struct vl_control_hello){.protocol = VL_CONTROL_PROTOCOL,
 						  .largest_message = config->largest_message,
 						  .qps = config->max_qps};
+		vl_control_clock_name(session->answer.hello.clock);
 		snprintf(session->answer.hello.version, sizeof(session->answer.hello.version), "%s",
 			 VERBLINE_VERSION);
 	}
@@ -158,11 +179,69 @@ static bool check_open(struct session *session)
 	return false;
 }
 
+/* Counted in the memory of the session; NULL: there is no room. */
+static void *take_memory(struct session *session, size_t size)
+{
+	struct vl_control_server *server = session->server;
+	void *memory = NULL;
+
+	if (size <= server->config.max_memory - server->memory)
+		memory = calloc(1, size);
+	if (memory) {
+		server->memory += size;
+		session->memory += size;
+	}
+	return memory;
+}
+
+/* NULL: as the device does, or there is no room, which was said. */
+static const struct vl_cc_parameters *choose_cc(struct session *session)
+{
+	const struct vl_control_server *server = session->server;
+	struct vl_cc_parameters wanted = session->request.open.cc;
+	struct cc_choice *choice = session->choices;
+
+	if (!wanted.algorithm)
+		return NULL;
+	if (server->has_notification) {
+		const struct vl_dcqcn_parameters *own = &server->notification.dcqcn;
+
+		wanted.dcqcn.min_time_between_cnps = own->min_time_between_cnps;
+		wanted.dcqcn.cnp_dscp = own->cnp_dscp;
+		wanted.dcqcn.cnp_802p_prio = own->cnp_802p_prio;
+	}
+	if (choice && !memcmp(&choice->parameters, &wanted, sizeof(wanted)))
+		return &choice->parameters;
+	choice = take_memory(session, sizeof(*choice));
+	if (!choice) {
+		refuse(session, "no room is left for another congestion control");
+		return NULL;
+	}
+	choice->parameters = wanted;
+	choice->next = session->choices;
+	session->choices = choice;
+	return &choice->parameters;
+}
+
+/* False: there is no room, which was said. */
+static bool prepare_times(struct session *session)
+{
+	const struct vl_control_open *open = &session->request.open;
+	struct vl_one_way **one_way = &session->one_ways[open->group];
+
+	if (!open->is_stamped || *one_way)
+		return true;
+	*one_way = take_memory(session, sizeof(**one_way));
+	if (!*one_way)
+		refuse(session, "no room is left for another histogram");
+	return *one_way;
+}
+
 static void make_partners(struct session *session, uint64_t now)
 {
 	const struct vl_control_open *open = &session->request.open;
 	struct vl_control_server *server = session->server;
-	const struct vl_queue_pair_config config = {
+	struct vl_queue_pair_config config = {
 		.transport = open->transport,
 		.path_mtu = open->path_mtu,
 		.sgid_index = session->sgid_index,
@@ -176,7 +255,10 @@ static void make_partners(struct session *session, uint64_t now)
 	uint32_t index;
 	int status;
 
-	if (!check_open(session))
+	if (!check_open(session) || !prepare_times(session))
+		return;
+	config.cc = choose_cc(session);
+	if (open->cc.algorithm && !config.cc)
 		return;
 	session->first = vl_responder_set_count(session->responders);
 	session->opened = 0;
@@ -189,6 +271,9 @@ static void make_partners(struct session *session, uint64_t now)
 			       strerror(-status));
 			return;
 		}
+		if (open->is_stamped)
+			vl_responder_set_time(session->responders, index,
+					      session->one_ways[open->group], open->clock_offset);
 		server->qp_count++;
 		server->counters.qps++;
 	}
@@ -246,6 +331,36 @@ static void count_partners(struct session *session, uint64_t now)
 	}
 }
 
+static void tell_times(struct session *session)
+{
+	uint32_t slot = session->request.times.first;
+	const struct vl_one_way *one_way = session->one_ways[session->request.times.group];
+	struct vl_control_timed *timed = &session->answer.timed;
+
+	if (!one_way) {
+		refuse(session, "group %u was not opened with time stamps",
+		       session->request.times.group);
+		return;
+	}
+	session->answer.type = VL_CONTROL_TIMED;
+	*timed = (struct vl_control_timed){.count = one_way->times.count,
+					   .least = one_way->times.least,
+					   .most = one_way->times.most,
+					   .early = one_way->early,
+					   .sum = one_way->times.sum,
+					   .square_sum = one_way->times.square_sum};
+	for (; slot < VL_HISTOGRAM_SLOTS; slot++) {
+		if (!one_way->times.slots[slot])
+			continue;
+		if (timed->slot_count == VL_CONTROL_MAX_SLOTS) {
+			timed->next = slot;
+			return;
+		}
+		timed->slots[timed->slot_count].slot = slot;
+		timed->slots[timed->slot_count++].count = one_way->times.slots[slot];
+	}
+}
+
 static void answer(struct session *session, uint64_t now)
 {
 	struct vl_control_server_counters *counters = &session->server->counters;
@@ -273,6 +388,8 @@ static void take_request(struct session *session, uint64_t now)
 		make_partners(session, now);
 	} else if (session->request.type == VL_CONTROL_COUNT) {
 		count_partners(session, now);
+	} else if (session->request.type == VL_CONTROL_TIMES) {
+		tell_times(session);
 	} else if (session->request.type == VL_CONTROL_CLOSE) {
 		forget_partners(session);
 		session->answer.type = VL_CONTROL_CLOSED;
@@ -467,6 +584,10 @@ struct vl_control_server *vl_control_server_open(struct vl_device *device, struc
 	}
 	if (config)
 		server->config = *config;
+	if (config && config->notification) {
+		server->notification = *config->notification;
+		server->has_notification = true;
+	}
 #define DEFAULT(field, value)                                                                      \
 	if (!server->config.field)                                                                 \
 	server->config.field = value

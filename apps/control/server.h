@@ -24,6 +24,9 @@ struct vl_control_server_config {
 	uint64_t largest_message; /* [256 MiB] bytes */
 	uint64_t idle_time;       /* [30 s] ns without a word, after which a client is forgotten */
 	uint8_t min_rnr_timer;    /* [12: 0.64 ms] */
+	/* Notification point of partners whose congestion control the client chooses [the client's
+	 * choice]. Copied. */
+	const struct vl_cc_parameters *notification;
 };
 
 #define VL_CONTROL_SERVER_COUNTERS(X)                                                              \

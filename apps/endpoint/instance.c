@@ -100,6 +100,7 @@ static int open_service(struct vl_instance *instance, enum vl_instance_service s
 			uint64_t now)
 {
 	const struct vl_instance_config *config = &instance->config;
+	const struct vl_control_server_config control = {.notification = config->notification};
 	int error = 0;
 
 	switch (service) {
@@ -122,7 +123,7 @@ static int open_service(struct vl_instance *instance, enum vl_instance_service s
 		return open_perftest_server(instance);
 	case VL_INSTANCE_CONTROL:
 		instance->control_server = vl_control_server_open(instance->endpoint->device,
-								  instance->cm, NULL, &error);
+								  instance->cm, &control, &error);
 		return instance->control_server ? 0 : error;
 	default:
 		return -EINVAL;

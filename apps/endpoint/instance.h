@@ -55,16 +55,19 @@ struct vl_instance_client {
 
 struct vl_instance_config {
 	uint64_t seed;
-	uint8_t worker;                       /* as in struct vl_cm_config */
-	struct vl_cm_config cm;               /* limits and times; seed and worker are filled in */
-	uint32_t max_sessions;                /* 0: 16384 */
-	unsigned int services;                /* bit n: enum vl_instance_service n listens */
-	uint16_t rping_port;                  /* 0: VL_RPING_PORT */
-	uint32_t ucmatose_size;               /* bytes of the server's messages; 0: 100 */
-	bool verbose;                         /* say each ping and request */
-	bool quiet;                           /* do not say who comes and goes either */
-	uint8_t traffic_class, service_level; /* of what we connect */
-	enum ibv_mtu path_mtu;                /* of that; 0: the device's */
+	uint8_t worker;         /* as in struct vl_cm_config */
+	struct vl_cm_config cm; /* limits and times; seed and worker are filled in */
+	uint32_t max_sessions;  /* 0: 16384 */
+	unsigned int services;  /* bit n: enum vl_instance_service n listens */
+	uint16_t rping_port;    /* 0: VL_RPING_PORT */
+	uint32_t ucmatose_size; /* bytes of the server's messages; 0: 100 */
+	/* Notification point of queue pairs that the control service makes; copied; NULL: the
+	 * client's choice. */
+	const struct vl_cc_parameters *notification;
+	bool verbose;                            /* say each ping and request */
+	bool quiet;                              /* do not say who comes and goes either */
+	uint8_t traffic_class, service_level;    /* of what we connect */
+	enum ibv_mtu path_mtu;                   /* of that; 0: the device's */
 	const struct vl_instance_client *client; /* copied; NULL: none */
 };
 

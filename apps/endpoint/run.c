@@ -334,6 +334,7 @@ int vl_endpoint_run(struct vl_endpoint_run *run)
 	if (status >= 0)
 		return status;
 	vl_faults_configure(run->faults, &config.device);
+	run->instance.notification = config.device.cc;
 	status = vl_host_session_open(&run->session, run->command, run->host_options, run->operands,
 				      &config);
 	if (status) {

@@ -143,6 +143,7 @@ static struct vl_generate_group_config group_config_of(const struct gen_applicat
 	if (group->transport == VL_SCENARIO_UD && !group->size && !group->mix &&
 	    made.mix.entries[0].most > 128u << config->path_mtu)
 		made.mix.entries[0].least = made.mix.entries[0].most = 128u << config->path_mtu;
+	made.stamps = gen->peer == GEN_PEER_CONTROL;
 	if (gen->peer == GEN_PEER_CM) {
 		/* An echoing peer sends back what it got. */
 		made.receive_depth = made.depth;

@@ -18,8 +18,10 @@ static const struct vl_field group_fields[] = {
 		       "which --port it leaves by, from 0 [0]"),
 	QUANTITY_FIELD("qps", struct gen_group, qps, COUNT, 1, GEN_MAX_QPS, "queue pairs [1]"),
 	CHOICE_FIELD("transport", struct gen_group, transport, transports, "RC, UC or UD [RC]"),
-	CHOICE_FIELD("verb", struct gen_group, verb, gen_verb_names,
-		     "send, send_imm, write, write_imm, read, compare_swap or fetch_add [write]"),
+	CHOICE_FIELD(
+		"verb", struct gen_group, verb, gen_verb_names,
+		"send, send_imm, write, write_imm, read, compare_swap or fetch_add [write]; with "
+		"peer control, those with _imm carry the time: one-way latency"),
 	TEXT_FIELD("size", struct gen_group, size,
 		   "of messages: one (64KiB), a range (64..4KiB, each size as likely), or a list, "
 		   "by weight (64*9, 1MiB*1) [64KiB; atomics 8]"),

@@ -73,7 +73,8 @@ static const struct vl_option options[] = {
 	OPTIONAL_TEXT(0, "warm-up", "TIME", warm_up, "Left out of the results [0]"),
 	OPTIONAL_TEXT('t', "depth", "N", depth, "Outstanding messages of a queue pair [16]"),
 	OPTIONAL_TEXT(0, "verb", "VERB", verb,
-		      "send, send_imm, write, write_imm, read, compare_swap or fetch_add [write]"),
+		      "send, send_imm, write, write_imm, read, compare_swap or fetch_add [write]; "
+		      "those with _imm carry the time to the peer: one-way latency"),
 	OPTIONAL_TEXT(0, "mix", "LIST", mix,
 		      "Verbs with sizes in place of --verb and --size: write:64KiB*7,read:4KiB*3"),
 	OPTIONAL_TEXT(0, "transport", "RC|UC|UD", transport, "Transport service [RC]"),

@@ -41,6 +41,40 @@ static void add_share(struct gen_group_result *result, const struct gen_share_re
 		result->seconds = seconds;
 }
 
+static void add_one_way(struct gen_group_result *result, const struct gen_application *application,
+			uint32_t share)
+{
+	const struct vl_control_one_way *one_way =
+		application->client ? vl_control_client_one_way(application->client, share) : NULL;
+
+	if (!one_way)
+		return;
+	vl_histogram_add(&result->one_way.times, &one_way->found.times);
+	result->one_way.early += one_way->found.early;
+	if (one_way->clock < result->clock)
+		result->clock = one_way->clock;
+	if (one_way->error > result->clock_error)
+		result->clock_error = one_way->error;
+}
+
+bool gen_one_way_is_measurable(const struct gen_group_result *result)
+{
+	return result->one_way.times.count &&
+	       vl_histogram_percentile(&result->one_way.times, 0.5) > result->clock_error;
+}
+
+const char *gen_clock_text(enum vl_control_clock_kind clock)
+{
+	static const char *const texts[] = {
+		[VL_CLOCK_OTHER] = "the TSCs of two hosts, compared by ping-pong",
+		[VL_CLOCK_SAME_HOST] =
+			"the TSC of this host at both ends, from two starts, compared by ping-pong",
+		[VL_CLOCK_SAME] = "the TSC at both ends, of one process",
+	};
+
+	return texts[clock];
+}
+
 struct gen_group_result *gen_group_results(const struct gen_run *run)
 {
 	const struct gen_group *groups = run->config->groups.elements;
@@ -48,10 +82,19 @@ struct gen_group_result *gen_group_results(const struct gen_run *run)
 
 	if (!results)
 		return NULL;
-	for (unsigned int i = 0; i < run->config->groups.count; i++)
+	for (unsigned int i = 0; i < run->config->groups.count; i++) {
 		results[i].group = &groups[i];
+		results[i].clock = VL_CLOCK_SAME;
+	}
 	for (uint32_t i = 0; i < run->share_count; i++)
 		add_share(&results[run->shares[i].share->group - groups], &run->shares[i]);
+	for (uint32_t i = 0; i < run->application_count; i++) {
+		const struct gen_application *application = &run->applications[i];
+
+		for (uint32_t n = 0; n < application->share_count; n++)
+			add_one_way(&results[application->shares[n]->group - groups], application,
+				    n);
+	}
 	return results;
 }
 

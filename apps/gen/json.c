@@ -62,6 +62,19 @@ static json_t *counters_json(const struct vl_counters *counters)
 	return object;
 }
 
+static json_t *one_way_json(const struct gen_group_result *result)
+{
+	json_t *object = times_json(&result->one_way.times);
+
+	put(object, "clock", json_string(gen_clock_text(result->clock)));
+	put(object, "clock_is_shared", json_boolean(result->clock == VL_CLOCK_SAME));
+	put(object, "clock_error_ns",
+	    result->clock_error == UINT64_MAX ? json_null() : whole(result->clock_error));
+	put(object, "is_measurable", json_boolean(gen_one_way_is_measurable(result)));
+	put(object, "arrived_before_sent", whole(result->one_way.early));
+	return object;
+}
+
 static json_t *group_json(const struct gen_group_result *result)
 {
 	static const char *const counts[] = {
@@ -81,6 +94,8 @@ static json_t *group_json(const struct gen_group_result *result)
 	put(object, "failed_qps", whole(result->failed));
 	put(object, "unfinished_qps", whole(result->unfinished));
 	put(object, "completion_time", times_json(&result->completion));
+	if (result->one_way.times.count)
+		put(object, "one_way_latency", one_way_json(result));
 	if (!(result->asked > 0))
 		return object;
 	rate = json_object();

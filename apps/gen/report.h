@@ -26,6 +26,10 @@ struct gen_group_result {
 	uint64_t held_back, put_off;
 	uint32_t failed, unfinished; /* queue pairs */
 	struct vl_histogram completion, pacing;
+	/* Of messages with immediate data, as the peer found it; the worst clock of its shares. */
+	struct vl_one_way one_way;
+	enum vl_control_clock_kind clock;
+	uint64_t clock_error; /* ns; UINT64_MAX: not known */
 };
 
 /* An array by config->groups, to be freed. NULL: no memory. */
@@ -33,6 +37,11 @@ struct gen_group_result *gen_group_results(const struct gen_run *run);
 
 /* Of a port, all its workers added; application: of the first. */
 struct gen_endpoint_result gen_port_result(const struct gen_run *run, uint32_t application);
+
+/* Whether the clocks agree well enough to speak of one-way latencies. */
+bool gen_one_way_is_measurable(const struct gen_group_result *result);
+/* Which clock they are by, for people. */
+const char *gen_clock_text(enum vl_control_clock_kind clock);
 
 struct gen_check {
 	const char *name;

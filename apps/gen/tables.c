@@ -6,6 +6,7 @@
 #include "dataplane/runtime/host.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 static const double parts[] = {0.5, 0.9, 0.99, 0.999, 0.9999};
@@ -36,21 +37,26 @@ static void print_groups(const struct gen_run *run, const struct gen_group_resul
 	}
 }
 
+static const struct vl_histogram *histogram_of(const struct gen_group_result *result, size_t offset)
+{
+	return (const struct vl_histogram *)((const char *)result + offset);
+}
+
+/* histogram: offset in struct gen_group_result. */
 static void print_times(const char *heading, const struct gen_run *run,
-			const struct gen_group_result *groups, bool is_pacing, FILE *out)
+			const struct gen_group_result *groups, size_t histogram_offset, FILE *out)
 {
 	const struct vl_histogram *histogram;
 	bool has_any = false;
 
 	for (unsigned int i = 0; i < run->config->groups.count; i++)
-		has_any = has_any ||
-			  (is_pacing ? groups[i].pacing.count : groups[i].completion.count);
+		has_any = has_any || histogram_of(&groups[i], histogram_offset)->count;
 	if (!has_any)
 		return;
 	fprintf(out, "\n  %-28s %9s %9s %9s %9s %9s %9s %9s\n", heading, "min", "p50", "p90", "p99",
 		"p99.9", "p99.99", "max");
 	for (unsigned int i = 0; i < run->config->groups.count; i++) {
-		histogram = is_pacing ? &groups[i].pacing : &groups[i].completion;
+		histogram = histogram_of(&groups[i], histogram_offset);
 		if (!histogram->count)
 			continue;
 		fprintf(out, "  %-28s %9.2f", groups[i].group->name,
@@ -59,6 +65,29 @@ static void print_times(const char *heading, const struct gen_run *run,
 			fprintf(out, " %9.2f",
 				(double)vl_histogram_percentile(histogram, parts[n]) / 1e3);
 		fprintf(out, " %9.2f\n", (double)histogram->most / 1e3);
+	}
+}
+
+static void print_one_way(const struct gen_run *run, const struct gen_group_result *groups,
+			  FILE *out)
+{
+	print_times("one way, us", run, groups, offsetof(struct gen_group_result, one_way), out);
+	for (unsigned int i = 0; i < run->config->groups.count; i++) {
+		const struct gen_group_result *result = &groups[i];
+
+		if (!result->one_way.times.count)
+			continue;
+		fprintf(out, "  %s: from posting to arrival, by %s; ", result->group->name,
+			gen_clock_text(result->clock));
+		if (result->clock == VL_CLOCK_SAME)
+			fprintf(out, "no error of the clock\n");
+		else if (result->clock_error == UINT64_MAX)
+			fprintf(out, "how they differ is not known: not measurable\n");
+		else
+			fprintf(out, "give or take %.3f us%s\n", (double)result->clock_error / 1e3,
+				gen_one_way_is_measurable(result)
+					? ""
+					: ", which is more than the median: not measurable");
 	}
 }
 
@@ -182,8 +211,11 @@ void gen_report_tables(const struct gen_run *run, const struct gen_group_result 
 			heading = false;
 		}
 	}
-	print_times("completion time, us", run, groups, false, out);
-	print_times("pacing error, us", run, groups, true, out);
+	print_times("completion time, us", run, groups,
+		    offsetof(struct gen_group_result, completion), out);
+	print_one_way(run, groups, out);
+	print_times("pacing error, us", run, groups, offsetof(struct gen_group_result, pacing),
+		    out);
 	print_counters(run, out);
 	print_drops(run, out);
 	if (run->application_count > run->session->worker_count)

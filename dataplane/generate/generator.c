@@ -3,6 +3,8 @@
 
 #include "dataplane/generate/generator_private.h"
 
+#include "dataplane/generate/stamp.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -35,8 +37,17 @@ static void fail(struct vl_generate_sender *sender, enum ibv_wc_status status)
 
 /* ---- A message ----------------------------------------------------------------------------- */
 
+static __be32 immediate_of(const struct vl_generate_sender *sender, uint64_t now)
+{
+	const struct vl_generate_group *group = sender->group;
+
+	if (!group->config.stamps)
+		return (__be32)sender->progress.posted;
+	return now < group->measure_from ? 0 : vl_stamp(now);
+}
+
 static void fill_request(const struct vl_generate_sender *sender, struct vl_message message,
-			 struct ibv_send_wr *wr, struct ibv_sge *sge)
+			 struct ibv_send_wr *wr, struct ibv_sge *sge, uint64_t now)
 {
 	static const enum ibv_wr_opcode opcodes[] = {
 		[VL_FLOW_SEND] = IBV_WR_SEND,
@@ -58,7 +69,7 @@ static void fill_request(const struct vl_generate_sender *sender, struct vl_mess
 	wr->num_sge = 1;
 	wr->opcode = opcodes[message.verb];
 	wr->send_flags = IBV_SEND_SIGNALED;
-	wr->imm_data = (__be32)sender->progress.posted;
+	wr->imm_data = immediate_of(sender, now);
 	if (sender->ah) {
 		wr->wr.ud.ah = sender->ah;
 		wr->wr.ud.remote_qpn = sender->remote_qpn;
@@ -98,7 +109,7 @@ static struct vl_message post(struct vl_generate_sender *sender, uint64_t start,
 	const struct ibv_send_wr *bad;
 	struct ibv_sge sge;
 
-	fill_request(sender, message, &wr, &sge);
+	fill_request(sender, message, &wr, &sge, now);
 	if (vl_post_send(sender->qp, &wr, &bad, now)) {
 		fail(sender, IBV_WC_GENERAL_ERR);
 		return message;

@@ -48,6 +48,8 @@ struct vl_generate_group_config {
 	uint32_t first; /* number of the first queue pair, where a group is spread over several
 			   generators: seeds, PSNs and UDP source ports follow it */
 	uint32_t qpn;   /* of the first queue pair, the others follow; 0: the device chooses */
+	bool stamps;    /* immediate data are time stamps (stamp.h) once the warm-up is over, not
+			   the messages' numbers */
 	uint32_t psn;   /* of the first packet of each; only with psn_is_set, else by the seed */
 	bool psn_is_set;
 	uint16_t udp_source_ports; /* that queue pairs are spread over, from qp.udp_source_port on;

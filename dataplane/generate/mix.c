@@ -147,3 +147,13 @@ bool vl_mix_takes_receives(const struct vl_mix_config *config)
 	}
 	return false;
 }
+
+bool vl_mix_has_immediates(const struct vl_mix_config *config)
+{
+	for (uint32_t i = 0; i < config->count; i++) {
+		if (config->entries[i].verb == VL_FLOW_SEND_IMM ||
+		    config->entries[i].verb == VL_FLOW_WRITE_IMM)
+			return true;
+	}
+	return false;
+}

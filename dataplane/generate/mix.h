@@ -58,6 +58,8 @@ struct vl_message vl_mix_next(const struct vl_mix *mix, struct vl_mix_cursor *cu
 uint32_t vl_mix_largest(const struct vl_mix_config *config);
 /* Mean size in bytes, of many messages. */
 double vl_mix_mean(const struct vl_mix_config *config);
+/* Whether some message has immediate data. */
+bool vl_mix_has_immediates(const struct vl_mix_config *config);
 bool vl_mix_takes_receives(const struct vl_mix_config *config);
 
 #endif

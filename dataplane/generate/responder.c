@@ -15,6 +15,8 @@ struct responder {
 	struct vl_queue_pair_config config;
 	uint32_t psn;
 	uint32_t receive_size;
+	struct vl_one_way *one_way; /* NULL: not asked for */
+	int64_t clock_offset;       /* ns that our clock is ahead */
 };
 
 struct vl_responder_set {
@@ -87,16 +89,23 @@ static void post_receive(struct vl_responder_set *set, uint32_t index)
 	(void)vl_post_recv(responder->qp, &wr, &bad);
 }
 
+static void note_arrival(const struct responder *responder, const struct ibv_wc *wc, uint64_t now)
+{
+	if (responder->one_way && wc->wc_flags & IBV_WC_WITH_IMM)
+		vl_one_way_record(responder->one_way, wc->imm_data, responder->clock_offset, now);
+}
+
 void vl_responder_set_poll(struct vl_responder_set *set, uint64_t now)
 {
 	struct ibv_wc wc[COMPLETION_BATCH];
 	int count;
 
-	(void)now;
 	while ((count = vl_poll_cq(set->recv_cq, COMPLETION_BATCH, wc)) > 0) {
 		for (int i = 0; i < count; i++) {
-			if (wc[i].status == IBV_WC_SUCCESS)
-				post_receive(set, (uint32_t)wc[i].wr_id);
+			if (wc[i].status != IBV_WC_SUCCESS)
+				continue;
+			note_arrival(&set->responders[wc[i].wr_id], &wc[i], now);
+			post_receive(set, (uint32_t)wc[i].wr_id);
 		}
 	}
 }
@@ -168,6 +177,13 @@ int vl_responder_set_add(struct vl_responder_set *set, const struct vl_queue_pai
 	for (uint32_t i = 0; i < receive_depth; i++)
 		post_receive(set, *index);
 	return 0;
+}
+
+void vl_responder_set_time(struct vl_responder_set *set, uint32_t index, struct vl_one_way *one_way,
+			   int64_t offset)
+{
+	set->responders[index].one_way = one_way;
+	set->responders[index].clock_offset = offset;
 }
 
 void vl_responder_set_local(const struct vl_responder_set *set, uint32_t index,

@@ -13,6 +13,7 @@
 
 #include "dataplane/generate/memory.h"
 #include "dataplane/generate/queue_pair.h"
+#include "dataplane/generate/stamp.h"
 
 struct vl_responder_set;
 
@@ -34,6 +35,10 @@ void vl_responder_set_poll(struct vl_responder_set *set, uint64_t now);
 int vl_responder_set_add(struct vl_responder_set *set, const struct vl_queue_pair_config *config,
 			 uint32_t receive_depth, uint32_t receive_size, uint32_t psn, uint64_t now,
 			 uint32_t *index);
+/* What arrives with a time stamp is recorded in *one_way, which outlives the set; offset: ns that
+ * this side's clock is ahead of the requester's. */
+void vl_responder_set_time(struct vl_responder_set *set, uint32_t index, struct vl_one_way *one_way,
+			   int64_t offset);
 /* What the requester is to be told. */
 void vl_responder_set_local(const struct vl_responder_set *set, uint32_t index,
 			    struct vl_queue_pair_address *address);

@@ -25,6 +25,7 @@ static struct vl_control_server *server;
 static struct vl_control_client *client;
 static struct vl_generate_group *groups[4];
 static uint32_t group_count;
+static const struct vl_cc_parameters *group_cc; /* NULL: the device's */
 
 static void poll_near(void *context, struct vl_endpoint *endpoint, uint64_t now)
 {
@@ -106,9 +107,11 @@ static void add_group(enum ibv_qp_type transport, enum vl_flow_verb verb, uint32
 		       .timeout = 14,
 		       .retry_count = 7,
 		       .rnr_retry = 7,
-		       .min_rnr_timer = 12},
+		       .min_rnr_timer = 12,
+		       .cc = group_cc},
 		.qps = qps,
 		.depth = 4,
+		.stamps = true,
 		.mix = {.count = 1, .entries = {{verb, size, size, 1}}},
 		.messages = 20,
 		.seed = 5 + group_count,
@@ -161,6 +164,27 @@ static void expect_state(enum vl_control_client_state state)
 	CU_ASSERT_EQUAL_FATAL(vl_control_client_state(client), state);
 }
 
+/* Of the group with immediate data: both ends have one clock, and the way takes 1 us and the time
+ * of its bytes on the line, in four packets or more. */
+static void expect_one_way(double loss)
+{
+	const struct vl_control_one_way *one_way;
+
+	CU_ASSERT_PTR_NULL(vl_control_client_one_way(client, 0));
+	if (loss > 0)
+		return;
+	one_way = vl_control_client_one_way(client, 2);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(one_way);
+	CU_ASSERT_EQUAL(one_way->clock, VL_CLOCK_SAME);
+	CU_ASSERT_EQUAL(one_way->error, 0);
+	CU_ASSERT_EQUAL(one_way->found.early, 0);
+	CU_ASSERT_EQUAL(one_way->found.times.count, 40);
+	CU_ASSERT_TRUE(one_way->found.times.least >= 1000 + 4000 * 8 / 100);
+	CU_ASSERT_TRUE(one_way->found.times.most < 10000000);
+	CU_ASSERT_TRUE(vl_histogram_percentile(&one_way->found.times, 0.5) >=
+		       one_way->found.times.least);
+}
+
 static void converse(double loss)
 {
 	const struct vl_control_counters *counters;
@@ -206,6 +230,7 @@ static void converse(double loss)
 		CU_ASSERT_TRUE(clock.offset <= (int64_t)clock.error &&
 			       -clock.offset <= (int64_t)clock.error);
 	}
+	expect_one_way(loss);
 	run(60 * SECOND); /* time-wait */
 	CU_ASSERT_EQUAL(vl_control_server_sessions(server), 0);
 	CU_ASSERT_EQUAL(vl_cm_usage(far_cm).connections, 0);
@@ -220,6 +245,36 @@ static void test_conversation(void)
 static void test_with_loss(void)
 {
 	converse(0.01);
+}
+
+/* The partners send the data of READs, and take the client's choice of congestion control. */
+static void test_congestion_control(void)
+{
+	const struct vl_cc_parameters fixed = {.algorithm = &vl_cc_fixed,
+					       .fixed_rate = UINT64_C(1000000000)};
+	const uint64_t least_time = 20 * 100000 * 8; /* ns, of the payload at that rate */
+	uint64_t start, time;
+
+	set_up(NULL, 0);
+	group_cc = &fixed;
+	add_group(IBV_QPT_RC, VL_FLOW_READ, 100000, 1);
+	group_cc = NULL;
+	add_group(IBV_QPT_RC, VL_FLOW_READ, 100000, 1);
+	connect_to(2, 0);
+	run(SECOND);
+	expect_state(VL_CONTROL_READY);
+	start = vl_network_now(network) + 1000;
+	for (uint32_t i = 0; i < group_count; i++)
+		vl_generate_group_start(groups[i], start);
+	run(SECOND);
+	time = vl_generate_group_totals(groups[0]).last_completion - start;
+	CU_ASSERT_EQUAL(vl_generate_group_totals(groups[0]).completed, 20);
+	/* Headers and gaps count too. */
+	CU_ASSERT_TRUE(time > least_time && time < least_time * 5 / 4);
+	CU_ASSERT_EQUAL(vl_generate_group_totals(groups[1]).completed, 20);
+	CU_ASSERT_TRUE(vl_generate_group_totals(groups[1]).last_completion - start <
+		       least_time / 10);
+	tear_down();
 }
 
 static void expect_error(const char *reason)
@@ -388,6 +443,7 @@ static void test_nonsense(void)
 static const struct test tests[] = {
 	{"conversation", test_conversation},
 	{"with_loss", test_with_loss},
+	{"congestion_control", test_congestion_control},
 	{"nobody", test_nobody},
 	{"limits", test_limits},
 	{"vanished", test_vanished},

@@ -45,6 +45,23 @@ static void test_all_types(void)
 	message.counters.counters.message_rx = 3;
 	message.counters.qps = 5;
 	round_trip();
+	begin(VL_CONTROL_TIMES);
+	message.times = (struct vl_control_times){63, 100};
+	round_trip();
+	begin(VL_CONTROL_TIMED);
+	message.timed.count = 3;
+	message.timed.least = 700;
+	message.timed.most = INT64_MAX;
+	message.timed.early = 1;
+	message.timed.sum = 1234567.125;
+	message.timed.square_sum = 1e30;
+	message.timed.next = 900;
+	message.timed.slot_count = VL_CONTROL_MAX_SLOTS;
+	for (uint32_t i = 0; i < VL_CONTROL_MAX_SLOTS; i++) {
+		message.timed.slots[i].slot = 7000 + i;
+		message.timed.slots[i].count = INT64_MAX - i;
+	}
+	round_trip();
 	begin(VL_CONTROL_ERROR);
 	strcpy(message.error, "say \"please\"\n");
 	round_trip();
@@ -65,9 +82,16 @@ static void test_full_batch(void)
 						.timeout = 31,
 						.retry_count = 7,
 						.rnr_retry = 7,
+						.is_stamped = true,
+						.group = 63,
+						.clock_offset = INT64_MIN,
 						.count = VL_CONTROL_MAX_QPS};
 	for (uint32_t i = 0; i < VL_CONTROL_MAX_QPS; i++)
 		message.open.qps[i] = (struct vl_control_qp){0xfffffe - i, 0xffffff - i};
+	round_trip();
+	message.open.cc.algorithm = &vl_cc_dcqcn;
+	message.open.cc.initial_rate = UINT64_C(400000000000);
+	CU_ASSERT_EQUAL(vl_dcqcn_profile(&message.open.cc.dcqcn, "nvidia"), 0);
 	round_trip();
 	begin(VL_CONTROL_OPENED);
 	message.opened = (struct vl_control_opened){.address = INT64_MAX,
@@ -105,6 +129,10 @@ static void test_refusals(void)
 	refuse("{\"type\":\"open\",\"transport\":\"XRC\"}", "RC, UC or UD");
 	refuse("{\"type\":\"open\",\"transport\":\"RC\",\"path_mtu\":1500}", "'path_mtu' must be");
 	refuse("{\"type\":\"opened\",\"address\":1,\"length\":1,\"rkey\":4294967296}", "'rkey'");
+	refuse("{\"type\":\"times\",\"group\":64,\"first\":0}", "'group'");
+	refuse("{\"type\":\"timed\",\"count\":1,\"least\":1,\"most\":1,\"early\":0,\"sum\":1.0,"
+	       "\"square_sum\":1.0,\"next\":0,\"slots\":[[7424,1]]}",
+	       "'slots[0]'");
 	refuse("{\"type\":\"opened\",\"address\":1,\"length\":1,\"rkey\":1,\"qkey\":1,\"qps\":[]}",
 	       "'qps' must be a list of 1 to 256");
 	refuse("{\"type\":\"opened\",\"address\":1,\"length\":1,\"rkey\":1,\"qkey\":1,"
@@ -115,10 +143,37 @@ static void test_refusals(void)
 	       "'qps[0]'");
 }
 
+/* A peer's choice of congestion control must be one that can run. */
+static void test_refused_choice(void)
+{
+	char *place;
+	int length;
+
+	begin(VL_CONTROL_OPEN);
+	message.open = (struct vl_control_open){.path_mtu = IBV_MTU_1024, .count = 1};
+	message.open.transport = IBV_QPT_RC;
+	message.open.qps[0] = (struct vl_control_qp){17, 1};
+	message.open.cc.algorithm = &vl_cc_dcqcn;
+	CU_ASSERT_EQUAL(vl_dcqcn_profile(&message.open.cc.dcqcn, "paper"), 0);
+	length = vl_control_encode(&message, text, sizeof(text) - 1);
+	CU_ASSERT_FATAL(length > 0);
+	text[length] = '\0';
+	place = strstr(text, "dcqcn");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(place);
+	*place = 'x';
+	refuse(text, "'cc' must be an algorithm");
+	*place = 'd';
+	place = strstr(text, "\"rpg_gd\":11");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(place);
+	place[10] = '9';
+	refuse(text, "'rpg_gd'");
+}
+
 static const struct test tests[] = {
 	{"all_types", test_all_types},
 	{"full_batch", test_full_batch},
 	{"refusals", test_refusals},
+	{"refused_choice", test_refused_choice},
 };
 
 int main(int argc, char **argv)

@@ -139,6 +139,28 @@ static void test_live(void)
 	       0, "");
 }
 
+/* Messages with immediate data carry the time of posting; here both ends have one clock. */
+static void test_one_way(void)
+{
+	json_t *root, *one_way, *time;
+
+	expect("$V --loopback --no-hugepages -q 2 -n 300 -s 2000 -t 1 --verb write_imm --json "
+	       "one.json",
+	       0, "of one process; no error of the clock");
+	root = read_json("one.json");
+	one_way = json_object_get(json_array_get(json_object_get(root, "groups"), 0),
+				  "one_way_latency");
+	time = json_object_get(json_array_get(json_object_get(root, "groups"), 0),
+			       "completion_time");
+	CU_ASSERT_EQUAL(whole(one_way, "count"), 600);
+	CU_ASSERT_EQUAL(whole(one_way, "clock_error_ns"), 0);
+	CU_ASSERT_EQUAL(whole(one_way, "arrived_before_sent"), 0);
+	/* It is a part of what a completion takes. */
+	CU_ASSERT_TRUE(whole(one_way, "p50_ns") > 0 &&
+		       whole(one_way, "p50_ns") <= whole(time, "p50_ns"));
+	json_decref(root);
+}
+
 static void test_perftest(void)
 {
 	expect("$V --loopback --no-hugepages -n 100 -s 4096 --perftest", 0, "BW average[Gb/sec]");
@@ -160,9 +182,9 @@ static void test_usage(void)
 }
 
 static const struct test tests[] = {
-	{"counted", test_counted}, {"file", test_file}, {"rate", test_rate},
-	{"streams", test_streams}, {"live", test_live}, {"perftest", test_perftest},
-	{"usage", test_usage},
+	{"counted", test_counted},   {"file", test_file},   {"rate", test_rate},
+	{"streams", test_streams},   {"live", test_live},   {"one_way", test_one_way},
+	{"perftest", test_perftest}, {"usage", test_usage},
 };
 
 int main(int argc, char **argv)
