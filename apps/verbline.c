@@ -20,18 +20,9 @@
 #include "apps/verdict/command.h"
 
 static const struct vl_command *const commands[] = {
-	&vl_lab_command,
-	&vl_gen_command,
-	&vl_inspect_command,
-	&vl_replay_command,
-	&vl_pfc_command,
-	&vl_endpoint_command,
-	&vl_rping_command,
-	&vl_ucmatose_command,
-	&vl_udaddy_command,
-	&vl_exercise_command,
-	&vl_faults_command,
-	&vl_verdict_command,
+	&vl_lab_command,    &vl_gen_command,      &vl_inspect_command, &vl_replay_command,
+	&vl_pfc_command,    &vl_endpoint_command, &vl_rping_command,   &vl_ucmatose_command,
+	&vl_udaddy_command, &vl_exercise_command, &vl_faults_command,  &vl_verdict_command,
 	&vl_doctor_command,
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
+#include "dataplane/generate/generator.h"
 #include "dataplane/generate/generator_private.h"
 
 #include "dataplane/generate/stamp.h"
