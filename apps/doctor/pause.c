@@ -12,6 +12,7 @@
 
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define FRAMES      5u
 #define PATIENCE_NS 300000000
@@ -19,10 +20,14 @@
 #define MAX_PORTS   64
 #define SETTLE_NS   20000000
 
-/* Port n's frames carry this address, so that they are told from others' on the same wire. */
+/* Port n's frames carry this address, so that they are told from others' on the same wire, be they
+ * another doctor's. */
 static void make_source(uint8_t mac[6], unsigned int port)
 {
-	memcpy(mac, "\x02vlpf", 5);
+	const uint32_t process = (uint32_t)getpid();
+
+	mac[0] = 0x02;
+	memcpy(mac + 1, &process, sizeof(process));
 	mac[5] = (uint8_t)port;
 }
 
