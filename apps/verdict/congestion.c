@@ -16,8 +16,11 @@
 #define RECOVERED 0.3
 /* Windows that a rate must have stayed up for, to say that it was not cut. */
 #define LEAST_WINDOWS 4u
-/* CNPs are as far apart as they were sent, give or take what queues do: so much of the time. */
+/* Queues, and whoever looks, bunch CNPs together: too many is what is more than so many beyond one
+ * for each so much of the least interval, since the last long break. */
 #define INTERVAL_TOLERANCE 3 / 4
+#define BUNCH              16u
+#define BREAK              UINT64_C(100000000)
 
 /* ---- Notification --------------------------------------------------------------------------- */
 
@@ -75,19 +78,27 @@ static void judge_cnp_class(struct vl_verdict *verdict, const struct verdict_pac
 			     packet->number, vl_packet_dscp(parsed));
 }
 
-static void judge_interval(struct vl_verdict *verdict, const struct verdict_flow *state,
+static void judge_interval(struct vl_verdict *verdict, struct verdict_flow *state,
 			   const struct verdict_packet *packet)
 {
 	uint64_t interval = packet->now - state->cnp_time;
 	char text[VERDICT_TIME_TEXT], least[VERDICT_TIME_TEXT];
 
-	if (!state->cnp_time)
+	if (!state->cnp_time || interval > BREAK) {
+		state->cnp_since = packet->now;
+		state->cnp_count = 0;
 		return;
+	}
+	state->cnp_count++;
 	verdict_measured(verdict, VL_VERDICT_CNP_INTERVAL, interval);
-	if (interval < verdict->config.cnp_interval * INTERVAL_TOLERANCE)
+	if (state->cnp_count > BUNCH &&
+	    (state->cnp_count - BUNCH) * verdict->config.cnp_interval * INTERVAL_TOLERANCE >
+		    packet->now - state->cnp_since)
 		verdict_fail(verdict, VL_VERDICT_CNP_INTERVAL,
-			     "CNP in packet %" PRIu64 " comes %s after the one before; %s is least",
-			     packet->number, verdict_time_text(interval, text),
+			     "CNP in packet %" PRIu64 " is number %" PRIu64
+			     " within %s; one each %s is most",
+			     packet->number, state->cnp_count + 1,
+			     verdict_time_text(packet->now - state->cnp_since, text),
 			     verdict_time_text(verdict->config.cnp_interval, least));
 	else
 		verdict_pass(verdict, VL_VERDICT_CNP_INTERVAL,

@@ -81,7 +81,8 @@ struct verdict_flow {
 	/* Our data */
 	struct verdict_wait mark;
 	uint64_t marks;
-	uint64_t cnp_time; /* ns, of the last CNP for it; 0: none */
+	uint64_t cnp_time;             /* ns, of the last CNP for it; 0: none */
+	uint64_t cnp_since, cnp_count; /* CNPs without a long break: the first, and how many */
 
 	/* The peer's data */
 	uint8_t dscp; /* of the first */
