@@ -40,6 +40,7 @@ struct vl_control_client {
 	struct vl_device *device;
 	struct vl_control_client_config config;
 	struct vl_generate_group **groups;
+	struct vl_control_stream *streams;
 	struct vl_cm_connection *connection; /* NULL: over */
 	struct vl_control_channel *channel;
 	enum step step;
@@ -48,8 +49,9 @@ struct vl_control_client {
 	bool wants_end;    /* finish came while a keep-alive was under way */
 	uint64_t deadline; /* ns: of the answer, or of the next keep-alive */
 	uint32_t pings;
-	uint32_t group, first, count; /* queue pairs in the open under way */
-	uint32_t connected;           /* of these */
+	uint32_t group;        /* whose partners are made: groups, then streams */
+	uint32_t first, count; /* queue pairs in the open under way */
+	uint32_t connected;    /* of these */
 	struct vl_control_clock clocks[2];
 	struct vl_control_hello server;
 	enum vl_control_clock_kind clock;
@@ -110,6 +112,11 @@ static void ask_hello(struct vl_control_client *client, uint64_t now)
 		if (vl_mix_largest(&group->mix) > hello->largest_message)
 			hello->largest_message = vl_mix_largest(&group->mix);
 	}
+	for (uint32_t i = 0; i < client->config.stream_count; i++) {
+		hello->qps += client->streams[i].count;
+		if (client->streams[i].largest_message > hello->largest_message)
+			hello->largest_message = client->streams[i].largest_message;
+	}
 	ask(client, STEP_HELLO, now);
 }
 
@@ -129,6 +136,30 @@ static int64_t clock_offset(const struct vl_control_client *client)
 	return client->clock == VL_CLOCK_SAME ? 0 : client->clocks[0].offset;
 }
 
+static void ask_open_stream(struct vl_control_client *client, uint64_t now)
+{
+	const struct vl_control_stream *stream =
+		&client->streams[client->group - client->config.group_count];
+	struct vl_control_open *open = &client->message.open;
+
+	client->count = stream->count - client->first;
+	if (client->count > VL_CONTROL_MAX_QPS)
+		client->count = VL_CONTROL_MAX_QPS;
+	client->message.type = VL_CONTROL_OPEN;
+	*open = (struct vl_control_open){
+		.transport = stream->transport,
+		.path_mtu = client->config.path_mtu,
+		.receive_depth = stream->receive_depth,
+		.receive_size = stream->receive_depth ? stream->largest_message : 0,
+		.traffic_class = stream->traffic_class,
+		.priority = stream->priority,
+		.count = client->count};
+	for (uint32_t i = 0; i < client->count; i++)
+		open->qps[i] =
+			(struct vl_control_qp){stream->local_qpn + client->first + i, stream->psn};
+	ask(client, STEP_OPEN, now);
+}
+
 /* Asks for partners of the next queue pairs, or is ready. */
 static void ask_open(struct vl_control_client *client, uint64_t now)
 {
@@ -137,9 +168,13 @@ static void ask_open(struct vl_control_client *client, uint64_t now)
 	struct vl_generate_group *group;
 	struct vl_queue_pair_address local;
 
-	if (client->group == client->config.group_count) {
+	if (client->group == client->config.group_count + client->config.stream_count) {
 		client->step = STEP_READY;
 		client->deadline = now + KEEP_ALIVE;
+		return;
+	}
+	if (client->group >= client->config.group_count) {
+		ask_open_stream(client, now);
 		return;
 	}
 	group = client->groups[client->group];
@@ -202,6 +237,31 @@ static void connect_qps(struct vl_control_client *client, uint64_t now)
 	}
 	client->first += client->count;
 	if (client->first == vl_generate_group_configuration(group)->qps) {
+		client->first = 0;
+		client->group++;
+	}
+	ask_open(client, now);
+}
+
+static void take_opened(struct vl_control_client *client, uint64_t now)
+{
+	const struct vl_control_opened *opened = &client->message.opened;
+	const struct vl_control_stream *stream;
+
+	client->connected = 0;
+	if (opened->count != client->count) {
+		fail(client, "the peer made %u queue pairs in place of %u", opened->count,
+		     client->count);
+		return;
+	}
+	if (client->group < client->config.group_count) {
+		connect_qps(client, now);
+		return;
+	}
+	stream = &client->streams[client->group - client->config.group_count];
+	stream->opened(stream->context, client->first, opened);
+	client->first += client->count;
+	if (client->first == stream->count) {
 		client->first = 0;
 		client->group++;
 	}
@@ -326,12 +386,7 @@ static void take_answer(struct vl_control_client *client, uint64_t now)
 	} else if (message->type == VL_CONTROL_PONG) {
 		take_pong(client, now);
 	} else if (message->type == VL_CONTROL_OPENED) {
-		client->connected = 0;
-		if (message->opened.count == client->count)
-			connect_qps(client, now);
-		else
-			fail(client, "the peer made %u queue pairs in place of %u",
-			     message->opened.count, client->count);
+		take_opened(client, now);
 	} else if (message->type == VL_CONTROL_COUNTERS) {
 		client->counters = message->counters;
 		client->group = 0;
@@ -439,6 +494,7 @@ static void free_groups(struct vl_control_client *client)
 		free(client->one_ways[i]);
 	free(client->one_ways);
 	free(client->groups);
+	free(client->streams);
 }
 
 static int copy_groups(struct vl_control_client *client)
@@ -446,11 +502,15 @@ static int copy_groups(struct vl_control_client *client)
 	uint32_t count = client->config.group_count;
 	const struct vl_generate_group_config *group;
 
-	client->groups = calloc(count, sizeof(*client->groups));
-	client->one_ways = calloc(count, sizeof(*client->one_ways));
-	if (!client->groups || !client->one_ways)
+	client->groups = calloc(count + 1, sizeof(*client->groups));
+	client->one_ways = calloc(count + 1, sizeof(*client->one_ways));
+	client->streams = calloc(client->config.stream_count + 1, sizeof(*client->streams));
+	if (!client->groups || !client->one_ways || !client->streams)
 		return -ENOMEM;
-	memcpy(client->groups, client->config.groups, count * sizeof(*client->groups));
+	for (uint32_t i = 0; i < count; i++)
+		client->groups[i] = client->config.groups[i];
+	for (uint32_t i = 0; i < client->config.stream_count; i++)
+		client->streams[i] = client->config.streams[i];
 	for (uint32_t i = 0; i < count; i++) {
 		group = vl_generate_group_configuration(client->groups[i]);
 		if (!group->stamps || !vl_mix_has_immediates(&group->mix))

@@ -28,6 +28,20 @@ enum vl_control_client_state {
 	VL_CONTROL_FAILED, /* vl_control_client_error says why */
 };
 
+/* Flows of an open-loop stream, which need partners too. */
+struct vl_control_stream {
+	enum ibv_qp_type transport;
+	uint8_t traffic_class, priority;
+	uint32_t count;         /* flows */
+	uint32_t local_qpn;     /* of the first; the others follow */
+	uint32_t psn;           /* the first of each */
+	uint32_t receive_depth; /* receives that each partner keeps posted */
+	uint32_t largest_message;
+	/* The partners of opened->count flows from first on; may be called more than once. */
+	void (*opened)(void *context, uint32_t first, const struct vl_control_opened *opened);
+	void *context;
+};
+
 struct vl_control_client_config {
 	union ibv_gid server;
 	uint16_t port; /* 0: VL_CONTROL_PORT */
@@ -36,6 +50,8 @@ struct vl_control_client_config {
 	uint8_t traffic_class, service_level; /* of the control connection */
 	uint32_t group_count;
 	struct vl_generate_group *const *groups; /* copied; the groups outlive the client */
+	uint32_t stream_count;
+	const struct vl_control_stream *streams; /* copied */
 	uint64_t patience;                       /* ns that an answer may take; 0: 5 s */
 };
 

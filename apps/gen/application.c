@@ -191,6 +191,7 @@ static int open_client(struct gen_application *application, uint8_t source, uint
 {
 	const struct gen_application_config *config = &application->config;
 	struct vl_generate_group *groups[GEN_MAX_GROUPS];
+	struct vl_control_stream streams[GEN_MAX_STREAMS];
 	struct vl_control_client_config client = {
 		.server = config->config->destination,
 		.port = (uint16_t)config->config->peer_port,
@@ -200,6 +201,8 @@ static int open_client(struct gen_application *application, uint8_t source, uint
 		.service_level = config->priority,
 		.group_count = application->share_count,
 		.groups = groups,
+		.stream_count = gen_streams_for_peer(config->streams, streams),
+		.streams = streams,
 	};
 	int status = 0;
 
@@ -317,6 +320,13 @@ static uint64_t next_deadline(void *context)
 	return deadline;
 }
 
+static bool has_streams_by_peer(const struct gen_application_config *config)
+{
+	struct vl_control_stream streams[GEN_MAX_STREAMS];
+
+	return gen_streams_for_peer(config->streams, streams);
+}
+
 int gen_application_open(struct gen_application *application,
 			 const struct gen_application_config *config, uint64_t now)
 {
@@ -328,7 +338,7 @@ int gen_application_open(struct gen_application *application,
 
 	memset(application, 0, sizeof(*application));
 	application->config = *config;
-	if (source == 0xff && config->config->groups.count) {
+	if (source == 0xff && (config->config->groups.count || has_streams_by_peer(config))) {
 		gen_application_fail(application, "no --ip of the port is of the family of %s",
 				     config->config->to);
 		return -EINVAL;
@@ -336,7 +346,7 @@ int gen_application_open(struct gen_application *application,
 	application->generator = vl_generator_create(config->endpoint->device, &generator, &status);
 	for (uint32_t i = 0; !status && i < config->config->groups.count; i++)
 		status = add_share(application, &groups[i], source, now);
-	if (!status && !application->share_count)
+	if (!status && !application->share_count && !has_streams_by_peer(config))
 		application->state = config->streams->count ? GEN_READY : GEN_DONE;
 	else if (!status)
 		status = open_peers(application, source, now);

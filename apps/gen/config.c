@@ -172,9 +172,17 @@ static void check_stream(struct vl_loader *loader, const struct gen_config *conf
 	parse_rate(loader, &stream->section, "rate", stream->rate, &stream->asked);
 	vl_scenario_check_cc(loader, &stream->cc);
 	if (stream->kind == GEN_STREAM_ROCE) {
-		if (!stream->remote_qpn)
+		stream->by_peer = !stream->remote_qpn;
+		if (stream->by_peer && (config->peer != GEN_PEER_CONTROL || !config->to))
 			vl_section_problem(loader, &stream->section, "remote_qpn",
-					   "is missing; a roce stream needs its peer's QPN");
+					   "is missing; a roce stream needs its peer's QPN, or a "
+					   "peer that makes its partners ('peer: control' and 'to: "
+					   "ADDRESS' of the whole)");
+		else if (stream->by_peer && memcmp(&stream->destination, &config->destination,
+						   sizeof(stream->destination)))
+			vl_section_problem(loader, &stream->section, "to",
+					   "must be the peer, which is to make the stream's "
+					   "partners; or name its 'remote_qpn'");
 		return;
 	}
 	for (unsigned int i = 0; i < sizeof(of_roce) / sizeof(of_roce[0]); i++) {

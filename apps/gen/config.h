@@ -104,6 +104,7 @@ struct gen_stream_config {
 	/* Worked out by config.c */
 	union ibv_gid destination;
 	uint8_t destination_mac[6];
+	bool by_peer; /* roce: the peer makes the partners */
 	bool has_mac; /* else asked for before the run */
 	struct gen_rate asked;
 	struct vl_stream_size sizes[VL_MIX_MAX_ENTRIES];

@@ -142,7 +142,7 @@ static const struct vl_field stream_fields[] = {
 		     "roce: RC, UC or UD [RC]"),
 	CHOICE_FIELD("verb", struct gen_stream_config, verb, stream_verbs, "roce: send or write"),
 	QUANTITY_FIELD("remote_qpn", struct gen_stream_config, remote_qpn, COUNT, 2, 0xfffffe,
-		       "roce: of the first flow's peer; the others follow"),
+		       "roce: of the first flow's peer; the others follow [the peer makes them]"),
 	QUANTITY_FIELD("remote_psn", struct gen_stream_config, remote_psn, COUNT, 0, 0xffffff,
 		       "roce: the first PSN of each flow [0]"),
 	QUANTITY_FIELD("remote_address", struct gen_stream_config, remote_address, COUNT, 0,

@@ -173,9 +173,9 @@ static void check_stream(const struct gen_stream *stream, struct gen_check *chec
 	bool is_slowed = vl_stream_counters(stream->stream)->cnp_rx != 0;
 
 	check->name = "stream rate";
-	/* A burst may be under way at the end. */
-	check->passed = (off < 0 ? -off : off) <= TOLERANCE * stream->asked ||
-			(off < 0 && is_slowed) || stream->config->burst > 1;
+	check->passed = (off < 0 ? -off : off) <=
+				TOLERANCE * stream->asked + gen_stream_granularity(stream) ||
+			(off < 0 && is_slowed);
 	snprintf(check->text, sizeof(check->text),
 		 "stream %s: asked for %.6g %s, sent %.6g (%+.4f%%)", stream->config->name,
 		 stream->asked / unit, stream->config->asked.is_messages ? "1/s" : "Gb/s",

@@ -18,6 +18,8 @@
 #define FIRST_FLOW_QPN ((1u << (VL_HOST_QPN_SHIFT - 1)))
 /* Preamble 8, gap 12, FCS 4. */
 #define LINE_BYTES 24u
+/* That partners of open-loop SENDs keep posted, as nothing is sent again. */
+#define PARTNER_RECEIVES 512u
 
 static const enum vl_stream_kind kinds[] = {VL_STREAM_UDP, VL_STREAM_TCP, VL_STREAM_ROCE};
 static const enum ibv_qp_type services[] = {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD};
@@ -194,6 +196,9 @@ static int add_stream(struct gen_streams *streams, struct vl_host_session *sessi
 				    config->name);
 	fill_rate(&made, stream, config);
 	stream->config = config;
+	stream->local_qpn = made.roce.local_qpn;
+	stream->traffic_class = made.path.traffic_class;
+	stream->priority = made.path.priority;
 	stream->stream = vl_stream_group_add(streams->group, &made, 0, error);
 	if (!stream->stream)
 		return -EINVAL;
@@ -237,6 +242,48 @@ void gen_streams_close(struct gen_streams *streams)
 	vl_stream_group_destroy(streams->group);
 	free(streams->streams);
 	*streams = (struct gen_streams){0};
+}
+
+/* ---- The peer -------------------------------------------------------------------------------- */
+
+static void take_partners(void *context, uint32_t first, const struct vl_control_opened *opened)
+{
+	struct gen_stream *stream = context;
+
+	for (uint32_t i = 0; i < opened->count; i++)
+		vl_stream_set_peer(stream->stream, first + i, opened->qps[i].qpn, opened->address,
+				   opened->rkey);
+}
+
+uint32_t gen_streams_for_peer(const struct gen_streams *streams, struct vl_control_stream *wanted)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < streams->count; i++) {
+		struct gen_stream *stream = &streams->streams[i];
+		const struct gen_stream_config *config = stream->config;
+		uint32_t largest = 1;
+
+		if (!config->by_peer)
+			continue;
+		for (uint32_t n = 0; n < config->size_count; n++) {
+			if (config->sizes[n].bytes > largest)
+				largest = config->sizes[n].bytes;
+		}
+		wanted[count++] = (struct vl_control_stream){
+			.transport = services[config->transport],
+			.traffic_class = stream->traffic_class,
+			.priority = stream->priority,
+			.count = (uint32_t)config->flows,
+			.local_qpn = stream->local_qpn,
+			.psn = (uint32_t)config->remote_psn,
+			.receive_depth = config->verb == GEN_STREAM_SEND ? PARTNER_RECEIVES : 0,
+			.largest_message = largest,
+			.opened = take_partners,
+			.context = stream,
+		};
+	}
+	return count;
 }
 
 /* ---- Running ------------------------------------------------------------------------------- */
@@ -341,6 +388,20 @@ double gen_stream_sent(const struct gen_stream *stream)
 	if (!stream->config->asked.is_messages)
 		return gen_stream_line_rate(stream) * 1e9;
 	return seconds > 0 ? (double)counters->message_tx / seconds : 0;
+}
+
+double gen_stream_granularity(const struct gen_stream *stream)
+{
+	const struct vl_stream_counters *counters = vl_stream_counters(stream->stream);
+	double burst = (double)(stream->config->burst ? stream->config->burst : 1);
+	double seconds = seconds_of(stream);
+
+	if (!(seconds > 0) || !counters->frames_tx)
+		return 0;
+	if (stream->config->asked.is_messages)
+		return (stream->config->kind == GEN_STREAM_ROCE ? 1 : burst) / seconds;
+	return burst * 8 * ((double)counters->bytes_tx / (double)counters->frames_tx + LINE_BYTES) /
+	       seconds;
 }
 
 void gen_streams_print(const struct gen_streams *streams, bool heading, FILE *out)

@@ -14,6 +14,7 @@
 
 #include <jansson.h>
 
+#include "apps/control/client.h"
 #include "apps/gen/config.h"
 #include "apps/host/session.h"
 #include "dataplane/histogram.h"
@@ -25,6 +26,9 @@ struct gen_stream {
 	uint64_t start, stop; /* ns, from gen_streams_start on; stop UINT64_MAX: until the end */
 	uint64_t ended;       /* ns; 0: not yet */
 	bool is_running;
+	uint32_t local_qpn;    /* roce: of the first flow */
+	uint8_t traffic_class; /* on the wire */
+	uint8_t priority;
 	double asked; /* per second, in the unit of its rate; 0: none */
 	struct vl_histogram pacing;
 };
@@ -40,6 +44,10 @@ struct gen_streams {
 /* Asks for the MACs of all streams' destinations: runs the host for that, up to 2 s. An exit
  * status. */
 int gen_streams_resolve(struct vl_host_session *session, const struct gen_config *config);
+
+/* What the peer must know of those whose partners it makes; returns how many they are, at most
+ * GEN_MAX_STREAMS. */
+uint32_t gen_streams_for_peer(const struct gen_streams *streams, struct vl_control_stream *wanted);
 /* Those of a port and worker, held until they are started. An exit status; without any, streams is
  * empty. */
 int gen_streams_open(struct gen_streams *streams, struct vl_host_session *session,
@@ -60,6 +68,8 @@ bool gen_streams_are_active(const struct gen_streams *streams);
 double gen_stream_line_rate(const struct gen_stream *stream);
 /* In the unit of its rate. */
 double gen_stream_sent(const struct gen_stream *stream);
+/* Of that, what may be missing or too much as the end falls into a burst. */
+double gen_stream_granularity(const struct gen_stream *stream);
 /* With a heading before the first of several sets. */
 void gen_streams_print(const struct gen_streams *streams, bool heading, FILE *out);
 void gen_streams_json(const struct gen_streams *streams, json_t *list);

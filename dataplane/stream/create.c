@@ -298,6 +298,18 @@ static void make_flow(struct vl_stream *stream, const struct vl_stream_config *c
 	flow->crc = vl_stream_flow_crc(flow->port_word, flow->qpn_word);
 }
 
+void vl_stream_set_peer(struct vl_stream *stream, uint32_t flow, uint32_t remote_qpn,
+			uint64_t remote_address, uint32_t rkey)
+{
+	struct vl_stream_flow *made = &stream->flows[flow];
+
+	stream->first_address = remote_address;
+	made->qpn_word = htobe32(remote_qpn & 0xffffff);
+	made->rkey_word = htobe32(rkey);
+	made->address = vl_stream_first_address(stream, flow);
+	made->crc = vl_stream_flow_crc(made->port_word, made->qpn_word);
+}
+
 static int make_flows(struct vl_stream *stream, const struct vl_stream_config *config,
 		      struct vl_error *error)
 {

@@ -186,6 +186,10 @@ bool vl_stream_is_done(const struct vl_stream *stream, uint64_t now);
 /* Data path: the rate of all flows from now on (ramps), in the unit that the stream was made with;
  * 0: not limited. The schedule goes on from the frame that is due next. */
 void vl_stream_set_rate(struct vl_stream *stream, double rate, uint64_t now);
+/* RoCE, before its first frame: where a flow goes. The address is that of all flows, as the
+ * address_step that the stream was made with says. */
+void vl_stream_set_peer(struct vl_stream *stream, uint32_t flow, uint32_t remote_qpn,
+			uint64_t remote_address, uint32_t rkey);
 /* Holds the stream, or lets it go on from now. */
 void vl_stream_set_stopped(struct vl_stream *stream, bool stopped, uint64_t now);
 

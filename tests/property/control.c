@@ -277,6 +277,53 @@ static void test_congestion_control(void)
 	tear_down();
 }
 
+static struct vl_control_opened partners;
+static uint32_t partner_firsts[8], partner_calls;
+
+static void take_partners(void *context, uint32_t first, const struct vl_control_opened *opened)
+{
+	CU_ASSERT_PTR_EQUAL(context, &partners);
+	CU_ASSERT_TRUE_FATAL(partner_calls < 8);
+	partners = *opened;
+	partner_firsts[partner_calls++] = first;
+}
+
+/* Flows of an open-loop stream get partners as queue pairs do, in as many messages as it takes, and
+ * without any group too. */
+static void test_stream(void)
+{
+	const struct vl_control_stream stream = {.transport = IBV_QPT_UC,
+						 .count = 300,
+						 .local_qpn = 0x20000,
+						 .receive_depth = 8,
+						 .largest_message = 9000,
+						 .opened = take_partners,
+						 .context = &partners};
+	struct vl_control_client_config config = {.server = host_gid(2),
+						  .path_mtu = IBV_MTU_1024,
+						  .stream_count = 1,
+						  .streams = &stream};
+	int error = 0;
+
+	set_up(NULL, 0);
+	partner_calls = 0;
+	client = vl_control_client_open(near->device, near_cm, &config, vl_network_now(network),
+					&error);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(client);
+	run(SECOND);
+	expect_state(VL_CONTROL_READY);
+	CU_ASSERT_EQUAL(partner_calls, 2);
+	CU_ASSERT_EQUAL(partner_firsts[0], 0);
+	CU_ASSERT_EQUAL(partner_firsts[1], 256);
+	CU_ASSERT_EQUAL(partners.count, 44);
+	CU_ASSERT_TRUE(partners.length >= 9000);
+	CU_ASSERT_EQUAL(vl_control_server_counters(server)->qps, 300);
+	vl_control_client_finish(client, vl_network_now(network));
+	run(SECOND);
+	expect_state(VL_CONTROL_DONE);
+	tear_down();
+}
+
 static void expect_error(const char *reason)
 {
 	expect_state(VL_CONTROL_FAILED);
@@ -444,6 +491,7 @@ static const struct test tests[] = {
 	{"conversation", test_conversation},
 	{"with_loss", test_with_loss},
 	{"congestion_control", test_congestion_control},
+	{"stream", test_stream},
 	{"nobody", test_nobody},
 	{"limits", test_limits},
 	{"vanished", test_vanished},

@@ -161,6 +161,31 @@ static void test_one_way(void)
 	json_decref(root);
 }
 
+/* Open-loop RoCE whose partners the peer makes: everything arrives there in order, whatever the
+ * service, alone and beside a group. */
+static void test_roce_streams(void)
+{
+	json_t *root, *counters;
+
+	expect("printf 'streams:\n"
+	       "- {name: rc, kind: roce, verb: write, size: 20000, flows: 3, frames: 300}\n"
+	       "- {name: uc, kind: roce, verb: send, transport: UC, size: 3000, frames: 100, "
+	       "rate: 1000/s, burst: 4}\n"
+	       "- {name: ud, kind: roce, verb: send, transport: UD, size: 1000, frames: 100}\n' > "
+	       "r.yaml; $V r.yaml --loopback --no-hugepages --no-checks --json roce.json",
+	       0, "uc");
+	root = read_json("roce.json");
+	counters = json_object_get(json_object_get(root, "peer"), "counters");
+	CU_ASSERT_EQUAL(whole(counters, "data_frames_rx"), 500);
+	CU_ASSERT_EQUAL(whole(counters, "frame_sequence_error"), 0);
+	CU_ASSERT_TRUE(whole(json_array_get(json_object_get(root, "streams"), 0), "ack_rx") > 0);
+	CU_ASSERT_EQUAL(whole(json_array_get(json_object_get(root, "streams"), 0), "nak_rx"), 0);
+	json_decref(root);
+	expect("printf 'peer: cm\nstreams: [{kind: roce, to: 10.0.0.9, frames: 1}]' > p.yaml; "
+	       "$V p.yaml --port null --ip 10.0.0.1/24",
+	       2, "a peer that makes its partners");
+}
+
 static void test_perftest(void)
 {
 	expect("$V --loopback --no-hugepages -n 100 -s 4096 --perftest", 0, "BW average[Gb/sec]");
@@ -182,9 +207,9 @@ static void test_usage(void)
 }
 
 static const struct test tests[] = {
-	{"counted", test_counted},   {"file", test_file},   {"rate", test_rate},
-	{"streams", test_streams},   {"live", test_live},   {"one_way", test_one_way},
-	{"perftest", test_perftest}, {"usage", test_usage},
+	{"counted", test_counted},           {"file", test_file},         {"rate", test_rate},
+	{"streams", test_streams},           {"live", test_live},         {"one_way", test_one_way},
+	{"roce_streams", test_roce_streams}, {"perftest", test_perftest}, {"usage", test_usage},
 };
 
 int main(int argc, char **argv)
