@@ -566,6 +566,26 @@ static void test_cnps(void)
 	end();
 }
 
+/* Every other one comes late, close before the next: as many as there should be, though. */
+static void test_bunched_cnps(void)
+{
+	struct vl_cc_parameters cc = parameters(&vl_cc_none);
+	struct vl_fault_event mark, late = bench_event("late", TX, "cnp", VL_FAULT_DELAY);
+	uint64_t least, mean, most;
+
+	late.match.every = 2;
+	late.action.delay = 3500;
+	mark_all(&mark);
+	bench.cc[SERVER] = &cc;
+	bench_faults(&bench, SERVER, &late, 1);
+	run(100 * MILLISECOND);
+	CU_ASSERT_TRUE(bench_is_done(&bench));
+	PASSES(CNP_INTERVAL);
+	CU_ASSERT_TRUE(vl_verdict_measure(verdict, VL_VERDICT_CNP_INTERVAL, &least, &mean, &most));
+	CU_ASSERT_TRUE(least < 1000);
+	end();
+}
+
 static void test_no_cnps(void)
 {
 	struct vl_fault_event deaf = bench_event("deaf", RX, "", VL_FAULT_IGNORE_CE), mark;
@@ -799,6 +819,7 @@ int main(int argc, char **argv)
 		{"silent_on_duplicates", test_silent_on_duplicates},
 		{"reads", test_reads},
 		{"cnps", test_cnps},
+		{"bunched_cnps", test_bunched_cnps},
 		{"no_cnps", test_no_cnps},
 		{"cnps_too_often", test_cnps_too_often},
 		{"wrong_cnp_dscp", test_wrong_cnp_dscp},
