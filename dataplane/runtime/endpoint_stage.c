@@ -17,7 +17,6 @@
 static void prefetch_descriptor(struct rte_mbuf *mbuf)
 {
 	rte_prefetch0(mbuf);
-	rte_prefetch0(rte_mbuf_to_priv(mbuf));
 }
 
 static void prefetch_data(const struct rte_mbuf *mbuf)
@@ -28,6 +27,17 @@ static void prefetch_data(const struct rte_mbuf *mbuf)
 	rte_prefetch0(data + RTE_CACHE_LINE_SIZE);
 }
 
+static void fill_frame(struct vl_frame *frame, struct rte_mbuf *mbuf, struct vl_frame_pool *pool)
+{
+	*frame = (struct vl_frame){
+		.data = rte_pktmbuf_mtod(mbuf, uint8_t *),
+		.pool = pool,
+		.owner = mbuf,
+		.length = mbuf->data_len,
+		.capacity = (uint32_t)mbuf->buf_len - mbuf->data_off,
+	};
+}
+
 void vl_endpoint_stage_take(struct vl_endpoint_stage *stage, struct rte_mbuf **mbufs,
 			    uint16_t count, uint64_t now)
 {
@@ -36,7 +46,7 @@ void vl_endpoint_stage_take(struct vl_endpoint_stage *stage, struct rte_mbuf **m
 	for (uint16_t i = 0; i < count && i < PREFETCH_DISTANCE; i++)
 		prefetch_data(mbufs[i]);
 	for (uint16_t i = 0; i < count; i++) {
-		struct vl_frame *frame;
+		struct vl_frame frame;
 
 		if (i + PREFETCH_DISTANCE < count)
 			prefetch_data(mbufs[i + PREFETCH_DISTANCE]);
@@ -44,8 +54,8 @@ void vl_endpoint_stage_take(struct vl_endpoint_stage *stage, struct rte_mbuf **m
 			stage->counters.rx_segmented++;
 			continue;
 		}
-		frame = vl_frame_of_received(mbufs[i], &stage->pool);
-		vl_endpoint_receive(stage->endpoint, frame, now);
+		fill_frame(&frame, mbufs[i], &stage->pool.pool);
+		vl_endpoint_receive(stage->endpoint, &frame, now);
 	}
 	rte_pktmbuf_free_bulk(mbufs, count);
 }
@@ -69,11 +79,33 @@ static uint32_t flush(struct vl_endpoint_stage *stage)
 	return sent;
 }
 
+/* There is one at a time: it becomes an mbuf again before the next is taken. */
+static struct vl_frame *get_frame(struct vl_frame_pool *pool)
+{
+	struct vl_endpoint_stage *stage =
+		(struct vl_endpoint_stage *)((char *)pool -
+					     offsetof(struct vl_endpoint_stage, transmit_pool));
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(stage->pool.mempool);
+
+	if (unlikely(!mbuf)) {
+		stage->pool.exhausted++;
+		return NULL;
+	}
+	fill_frame(&stage->frame, mbuf, pool);
+	return &stage->frame;
+}
+
+static void put_frame(struct vl_frame_pool *pool, struct vl_frame *frame)
+{
+	(void)pool;
+	rte_pktmbuf_free(frame->owner);
+}
+
 static void make_burst(struct vl_endpoint_stage *stage, uint64_t now)
 {
 	while (stage->pending_count < VL_PORT_BURST) {
 		struct vl_frame *frame =
-			vl_endpoint_next_frame(stage->endpoint, &stage->pool.pool, now);
+			vl_endpoint_next_frame(stage->endpoint, &stage->transmit_pool, now);
 
 		if (!frame)
 			return;
@@ -111,6 +143,7 @@ void vl_endpoint_stage_init(struct vl_endpoint_stage *stage, struct vl_endpoint 
 	stage->endpoint = endpoint;
 	stage->port = port;
 	vl_mbuf_frame_pool_init(&stage->pool, mempool);
+	stage->transmit_pool = (struct vl_frame_pool){.get = get_frame, .put = put_frame};
 }
 
 void vl_endpoint_stage_release(struct vl_endpoint_stage *stage)

@@ -41,6 +41,11 @@ struct vl_endpoint_stage {
 	struct rte_ring *transmit_ring;
 	struct vl_stream_stage *streams; /* NULL: none; vl_stream_stage_open sets it */
 	struct vl_mbuf_frame_pool pool;  /* of what is sent; counts when it is empty */
+	/* The frame being made, over an mbuf. It lies here and not in the mbuf's private area,
+	 * which another core had last: each line that moves between cores costs more than the rest.
+	 */
+	struct vl_frame_pool transmit_pool;
+	struct vl_frame frame;
 	struct vl_endpoint_stage_counters counters;
 	uint16_t pending_count; /* made, and not yet taken by the port */
 	struct rte_mbuf *pending[VL_PORT_BURST];

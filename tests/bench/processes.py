@@ -126,7 +126,7 @@ def measure(verbline, kind, seconds, hugepages):
     cpus = sorted(os.sched_getaffinity(0))[:2]
     best = {"kind": kind, "verbline_pps": 0, "testpmd_pps": 0}
     if len(cpus) < 2:
-        sys.exit("processes.py: two CPUs are needed")
+        sys.exit("processes.py: two CPUs are needed, one for each process")
     if kind == "veth":
         make_veth()
     with tempfile.TemporaryDirectory() as directory:
@@ -199,7 +199,7 @@ def main():
     parser.add_argument("--json")
     options = parser.parse_args()
     if os.geteuid():
-        print("processes.py: skipped: needs root")
+        print("skipped: needs root")
         return 77
     if os.environ.get("VERBLINE_BENCH_NAMESPACE") is None and shutil.which("unshare"):
         # The veth pair goes with the namespace, however the run ends.
