@@ -16,6 +16,8 @@
 #define SECOND UINT64_C(1000000000)
 /* A step that waits for a neighbour is tried again so often. */
 #define RETRY_TIME UINT64_C(1000000)
+/* What a receive that may be outstanding takes: its work request, and room for its completion. */
+#define RECEIVE_MEMORY UINT64_C(128)
 
 /* Congestion control that a client has asked for; lives as long as its partners. */
 struct cc_choice {
@@ -38,7 +40,7 @@ struct session {
 	uint64_t last_word; /* ns */
 	bool wants_accept;  /* the channel waits for a neighbour, then is accepted */
 	bool has_said_hello;
-	bool is_ending; /* its last word was said; the client disconnects */
+	bool is_ending; /* its last word was said; the client disconnects, or is forgotten */
 	/* An open whose partners wait for a neighbour: the answer, and how far it is. */
 	bool is_opening;
 	struct vl_control_message request, answer;
@@ -67,6 +69,7 @@ static void forget_partners(struct session *session)
 
 	if (!session->responders)
 		return;
+	session->is_opening = false;
 	session->server->qp_count -= vl_responder_set_count(session->responders);
 	session->server->memory -= session->memory;
 	session->memory = 0;
@@ -160,17 +163,26 @@ static void say_hello(struct session *session)
 	}
 }
 
+static uint64_t receive_memory(const struct vl_control_open *open)
+{
+	return RECEIVE_MEMORY * open->receive_depth * open->count;
+}
+
 static bool check_open(struct session *session)
 {
 	const struct vl_control_open *open = &session->request.open;
 	const struct vl_traffic_memory *memory = vl_responder_set_memory(session->responders);
+	const struct vl_control_server *server = session->server;
 	uint32_t count = vl_responder_set_count(session->responders);
 
 	if (open->count > session->max_qps - count)
 		refuse(session, "hello announced %u queue pairs, and there are %u already",
 		       session->max_qps, count);
-	else if (open->count > session->server->config.max_qps - session->server->qp_count)
+	else if (open->count > server->config.max_qps - server->qp_count)
 		refuse(session, "no room is left for %u queue pairs", open->count);
+	else if (receive_memory(open) > server->config.max_memory - server->memory)
+		refuse(session, "no room is left for %u queue pairs with %u receives each",
+		       open->count, open->receive_depth);
 	else if (open->receive_size > memory->largest_message)
 		refuse(session, "hello announced messages of up to %u bytes, not of %u",
 		       memory->largest_message, open->receive_size);
@@ -260,6 +272,8 @@ static void make_partners(struct session *session, uint64_t now)
 	config.cc = choose_cc(session);
 	if (open->cc.algorithm && !config.cc)
 		return;
+	session->memory += receive_memory(open);
+	server->memory += receive_memory(open);
 	session->first = vl_responder_set_count(session->responders);
 	session->opened = 0;
 	for (uint32_t i = 0; i < open->count; i++) {
@@ -490,11 +504,12 @@ static void take_event(void *context, const struct vl_cm_event *event, uint64_t 
 	}
 }
 
+/* A peer that does not answer the farewell either has idle_time for it. */
 static void end_session(struct session *session, uint64_t now)
 {
 	session->is_ending = true;
+	session->last_word = now;
 	forget_partners(session);
-	session->is_opening = false;
 	if (vl_cm_disconnect(session->connection, now))
 		destroy_session(session, now);
 }
@@ -520,7 +535,7 @@ static void poll_session(struct session *session, uint64_t now)
 		answer(session, now);
 		return;
 	}
-	if (!session->is_ending && now - session->last_word >= session->server->config.idle_time) {
+	if (now - session->last_word >= session->server->config.idle_time) {
 		session->server->counters.idle++;
 		end_session(session, now);
 		return;
@@ -562,7 +577,7 @@ uint64_t vl_control_server_next_deadline(const struct vl_control_server *server)
 
 	for (struct session *session = server->sessions; session; session = session->next) {
 		idle = session->last_word + server->config.idle_time;
-		if (!session->is_ending && idle < deadline)
+		if (idle < deadline)
 			deadline = idle;
 	}
 	return deadline;

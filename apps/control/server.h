@@ -20,7 +20,7 @@ struct vl_control_server_config {
 	uint16_t port;            /* [VL_CONTROL_PORT] */
 	uint32_t max_sessions;    /* [64] */
 	uint32_t max_qps;         /* [32768] of all sessions */
-	uint64_t max_memory;      /* [1 GiB] bytes that messages of all sessions arrive in */
+	uint64_t max_memory;      /* [1 GiB] bytes of all sessions' messages and receives */
 	uint64_t largest_message; /* [256 MiB] bytes */
 	uint64_t idle_time;       /* [30 s] ns without a word, after which a client is forgotten */
 	uint8_t min_rnr_timer;    /* [12: 0.64 ms] */

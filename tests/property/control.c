@@ -10,6 +10,7 @@
 #include "dataplane/network.h"
 #include "tests/support/hosts.h"
 #include "tests/support/suite.h"
+#include "transport/object/object.h"
 
 #include <errno.h>
 #include <string.h>
@@ -487,6 +488,76 @@ static void test_nonsense(void)
 	misbehave(true, &message, "hello announced messages of up to 100 bytes, not of 101");
 }
 
+static const struct vl_control_message greeting = {
+	.type = VL_CONTROL_HELLO,
+	.hello = {
+		.version = "x", .protocol = VL_CONTROL_PROTOCOL, .largest_message = 100, .qps = 2}};
+static const struct vl_control_message opening = {.type = VL_CONTROL_OPEN,
+						  .open = {.transport = IBV_QPT_RC,
+							   .path_mtu = IBV_MTU_1024,
+							   .receive_depth = 32768,
+							   .count = 2,
+							   .qps = {{20, 0}, {21, 0}}}};
+
+/* Receives count as memory as messages do: 2 * 32768 of them take 8 MiB. */
+static void test_receives_are_memory(void)
+{
+	const struct vl_control_server_config config = {.max_memory = 4 << 20};
+
+	set_up(&config, 0);
+	connect_raw();
+	say(&greeting, VL_CONTROL_HELLO, "");
+	say(&opening, VL_CONTROL_ERROR, "no room is left for 2 queue pairs with 32768 receives");
+	vl_control_channel_close(channel);
+	tear_down();
+	set_up(NULL, 0);
+	connect_raw();
+	say(&greeting, VL_CONTROL_HELLO, "");
+	say(&opening, VL_CONTROL_OPENED, "");
+	vl_control_channel_close(channel);
+	tear_down();
+}
+
+/* A client whose request was refused, and which then says nothing and does not disconnect. */
+static void test_lingering(void)
+{
+	static const struct vl_control_message count = {.type = VL_CONTROL_COUNT};
+
+	set_up(NULL, 0);
+	connect_raw();
+	say(&count, VL_CONTROL_ERROR, "the first message must be hello");
+	run(20 * SECOND);
+	CU_ASSERT_EQUAL(vl_control_server_sessions(server), 1);
+	run(100 * SECOND);
+	CU_ASSERT_EQUAL(vl_control_server_sessions(server), 0);
+	vl_control_channel_close(channel);
+	tear_down();
+}
+
+static int resolve_never(void *context, const union ibv_gid *destination, uint8_t mac[6])
+{
+	(void)context, (void)destination, (void)mac;
+	return -EAGAIN;
+}
+
+/* The client goes while its queue pairs wait for a neighbour. */
+static void test_gone_while_opening(void)
+{
+	set_up(NULL, 0);
+	connect_raw();
+	say(&greeting, VL_CONTROL_HELLO, "");
+	far->device->config.events.resolve = resolve_never;
+	CU_ASSERT_EQUAL_FATAL(vl_control_channel_send(channel, &opening, vl_network_now(network)),
+			      0);
+	run(SECOND / 100);
+	CU_ASSERT_EQUAL(vl_control_server_counters(server)->qps, 2);
+	CU_ASSERT_EQUAL_FATAL(vl_cm_disconnect(connection, vl_network_now(network)), 0);
+	run(60 * SECOND);
+	CU_ASSERT_EQUAL(vl_control_server_sessions(server), 0);
+	vl_control_channel_close(channel);
+	tear_down();
+}
+
 static const struct test tests[] = {
 	{"conversation", test_conversation},
 	{"with_loss", test_with_loss},
@@ -496,6 +567,9 @@ static const struct test tests[] = {
 	{"limits", test_limits},
 	{"vanished", test_vanished},
 	{"nonsense", test_nonsense},
+	{"receives_are_memory", test_receives_are_memory},
+	{"lingering", test_lingering},
+	{"gone_while_opening", test_gone_while_opening},
 };
 
 int main(int argc, char **argv)
