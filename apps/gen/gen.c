@@ -462,6 +462,24 @@ static int open_applications(struct gen_run *run, const struct gen_options *valu
 	return VL_EXIT_OK;
 }
 
+/* What the peer must be told, where nobody else tells it. */
+static void print_own_numbers(const struct gen_run *run)
+{
+	struct vl_queue_pair_address own;
+
+	for (uint32_t i = 0; i < run->share_count; i++) {
+		const struct gen_share *share = run->shares[i].share;
+
+		vl_generate_group_local(share->qps, 0, &own);
+		fprintf(run->out,
+			"Here: queue pairs %u to %u: QPN 0x%x and on, PSN %u, Q_Key 0x%x, memory "
+			"at 0x%llx, %llu bytes, rkey 0x%x\n",
+			share->first, share->first + share->count - 1, own.qpn, own.psn, own.qkey,
+			(unsigned long long)own.address, (unsigned long long)own.length, own.rkey);
+	}
+	fflush(run->out);
+}
+
 static int check_ports(struct gen_run *run)
 {
 	const struct gen_group *groups = run->config->groups.elements;
@@ -522,6 +540,8 @@ static int run_on_host(struct gen_run *run, const struct gen_options *values, st
 		status = gen_streams_resolve(run->session, run->config);
 	if (!status)
 		status = open_applications(run, values);
+	if (!status && run->config->peer == GEN_PEER_GIVEN && !values->perftest)
+		print_own_numbers(run);
 	if (!status) {
 		status = gen_run(run);
 		if (run->started) {

@@ -188,7 +188,9 @@ static void test_roce_streams(void)
 
 static void test_perftest(void)
 {
-	expect("$V --loopback --no-hugepages -n 100 -s 4096 --perftest", 0, "BW average[Gb/sec]");
+	expect("$V --loopback --no-hugepages -n 100 -s 4096 --perftest > table; cat table", 0,
+	       "BW average[Gb/sec]");
+	expect_line("grep -cE '^ 4096 +100 +[0-9.]+ +[0-9.]+[[:space:]]+[0-9.]+$' table", 0, "1");
 	expect("$V --loopback --no-hugepages -n 100 -s 8 -t 1 --perftest --latency", 0,
 	       "t_typical[usec]");
 }
