@@ -93,13 +93,16 @@ static uint8_t *at(struct vl_fault_packet *packet, const uint8_t *place)
 	return packet->frame->data + (place - packet->parsed.frame);
 }
 
+/* What an earlier action has left may be no packet any more: then it stays as it is. */
 static void repair_icrc(struct vl_fault_packet *packet)
 {
+	struct vl_packet parsed;
 	uint32_t icrc;
 
-	if (vl_parse(&packet->parsed, VL_LINK_ETHERNET, packet->frame->data, packet->frame->length,
+	if (vl_parse(&parsed, VL_LINK_ETHERNET, packet->frame->data, packet->frame->length,
 		     packet->frame->length) != VL_PARSE_ok)
 		return;
+	packet->parsed = parsed;
 	icrc = htole32(vl_icrc_compute(&packet->parsed));
 	memcpy(at(packet, packet->parsed.icrc), &icrc, sizeof(icrc));
 }
@@ -174,6 +177,9 @@ void vl_fault_alter(const struct vl_fault_action *action, uint32_t bit,
 		place[bit / 8] ^= (uint8_t)(0x80 >> bit % 8);
 		break;
 	case VL_FAULT_TRUNCATE:
+		/* An action before may have cut off so much that this one finds nothing. */
+		if (!is_cuttable(action, packet))
+			break;
 		if (action->repair)
 			shorten(packet, action->bytes);
 		else

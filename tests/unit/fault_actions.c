@@ -289,6 +289,45 @@ static void test_truncate(void)
 	bench_close(&bench);
 }
 
+/* Together they ask for more than there is: those that find too little leave it. */
+static void test_truncate_often(void)
+{
+	struct vl_fault_event events[6];
+
+	for (unsigned int i = 0; i < 6; i++) {
+		events[i] = at_psn_6(VL_FAULT_TRUNCATE);
+		events[i].action.bytes = 1000;
+	}
+	bench_init(&bench);
+	bench_faults(&bench, SERVER, events, 6);
+	bench_open(&bench);
+	bench_run(&bench, SECOND);
+	CU_ASSERT_TRUE(bench_is_done(&bench));
+	CU_ASSERT_EQUAL(vl_device_drops(bench_endpoint(&bench, SERVER)->device)[VL_DROP_not_parsed],
+			1);
+	bench_close(&bench);
+}
+
+/* What is no packet any more has no ICRC to be made right. */
+static void test_credits_of_a_stump(void)
+{
+	struct vl_fault_event events[2] = {bench_event("cut", RX, "ack", VL_FAULT_TRUNCATE),
+					   bench_event("none", RX, "ack", VL_FAULT_CREDITS)};
+
+	for (unsigned int i = 0; i < 2; i++)
+		events[i].match.limit = 1;
+	events[0].action.bytes = 4;
+	bench_init(&bench);
+	bench_faults(&bench, CLIENT, events, 2);
+	bench_open(&bench);
+	bench_run(&bench, SECOND);
+	CU_ASSERT_TRUE(bench_is_done(&bench));
+	CU_ASSERT_EQUAL(vl_fault_event_counters(bench.faults[CLIENT], 1)->acted, 1);
+	CU_ASSERT_EQUAL(vl_device_drops(bench_endpoint(&bench, CLIENT)->device)[VL_DROP_not_parsed],
+			1);
+	bench_close(&bench);
+}
+
 /* The pad of a last packet moves with the ICRC. */
 static void test_truncate_padded(void)
 {
@@ -594,6 +633,8 @@ int main(int argc, char **argv)
 		{"corrupt", test_corrupt},
 		{"corrupt_transmitted", test_corrupt_transmitted},
 		{"truncate", test_truncate},
+		{"truncate_often", test_truncate_often},
+		{"credits_of_a_stump", test_credits_of_a_stump},
 		{"truncate_padded", test_truncate_padded},
 		{"nak", test_nak},
 		{"nak_to_ourselves", test_nak_to_ourselves},
