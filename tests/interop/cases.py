@@ -4,12 +4,14 @@
 
 import dataclasses
 import itertools
+import os
 
 from loss import FROM_LINUX, TO_LINUX
 from verbline import UCMATOSE_SIZE
 
 LINUX_CLIENT = "linux-client"
 LINUX_SERVER = "linux-server"
+EVENTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "faults.yaml")
 FAMILIES = ("ipv4", "ipv6")
 # Of the segment, and the path MTU that follows from it.
 PATH_MTUS = {1500: 1024, 9000: 4096}
@@ -35,7 +37,7 @@ class Case:
     mtu: int
     family: str
     role: str  # of Linux
-    client: str
+    client: str = ""
     server: str = ""
     verbline_client: str = ""
     lost: dict = dataclasses.field(default_factory=dict)
@@ -111,6 +113,18 @@ def path_name(mtu, family):
     return f"{family}-{PATH_MTUS[mtu]}"
 
 
+def fault_cases(mtu):
+    """verbline's own faults, by an event list."""
+    program = PROGRAMS["exercise"]
+    for family in FAMILIES:
+        yield Case(
+            name=f"faults-exercise-{LINUX_SERVER}-{path_name(mtu, family)}", mtu=mtu, family=family,
+            role=LINUX_SERVER, server=program.server,
+            verbline_client=f"{program.verbline_client} --events {EVENTS}",
+            server_prints=program.server_prints,
+            verbline_prints=r"(?m)^(exercise: )?finish +success$")
+
+
 def neighbour_cases(mtu):
     """ARP, neighbour discovery and echo, to verbline and from a kernel that knows nothing yet."""
     def case(name, family, client, prints):
@@ -180,6 +194,8 @@ def all_cases():
             yield from neighbour_cases(mtu)
             yield from perftest_cases(mtu)
         yield from program_cases(mtu, role)
+        if role == LINUX_SERVER:
+            yield from fault_cases(mtu)
         if mtu == 1500:
             yield from connection_loss_cases(mtu, role)
         yield from refused_cases(mtu, role)

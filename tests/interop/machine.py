@@ -125,7 +125,7 @@ class Machine:
         self.run("true")
         return time.monotonic() - start
 
-    def run(self, script, seconds=30):
+    def run(self, script, seconds=120):
         """Runs a script to its end and returns its output; it must succeed."""
         command = Command(script)
         if not command.wait(seconds) or command.status != 0:

@@ -35,7 +35,7 @@ SKIPPED = 77
 SOURCE = os.path.dirname(os.path.abspath(__file__))
 NEEDED = ("qemu-system-x86_64", "ip", "ethtool", "unshare", "apt-get", "cc", "xz", "gzip")
 START_SECONDS = 30
-CASE_SECONDS = 60  # far more than any takes, with emulation and a timeout or two
+CASE_SECONDS = 120  # far more than any takes, with emulation and a timeout or two
 
 
 class Failure(Exception):
