@@ -34,6 +34,7 @@ struct vl_session_service {
 	bool uses_srq;         /* receives come from what vl_session_set_srq was given */
 	/* READs and atomics at a time, either way; retries; flow control. qpn is the set's. */
 	struct vl_cm_conn_param conn;
+	uint8_t least_rnr_retry; /* of its own queue pairs, though the peer asks for less */
 	/* 0, or a negative errno value: the peer is refused. */
 	int (*open)(struct vl_session *session, uint64_t now);
 	void (*established)(struct vl_session *session, uint64_t now); /* may be NULL */

@@ -21,6 +21,9 @@ static int to_state(struct vl_session *session, enum ibv_qp_state state, uint64_
 	int mask;
 	int result = vl_cm_init_qp_attr(session->connection, state, &attr, &mask);
 
+	if (!result && mask & IBV_QP_RNR_RETRY &&
+	    attr.rnr_retry < session->service->least_rnr_retry)
+		attr.rnr_retry = session->service->least_rnr_retry;
 	return result ? result : vl_modify_qp(session->qp, &attr, mask, now);
 }
 

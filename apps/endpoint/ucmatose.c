@@ -163,6 +163,8 @@ const struct vl_session_service vl_ucmatose_server_service = {
 		 .retry_count = 7,
 		 .rnr_retry_count = 7,
 		 .srq = true},
+	/* The message too many may be refused more than once before all have come back. */
+	.least_rnr_retry = 7,
 	.open = server_open,
 	.established = server_send,
 	.completion = server_completion,
@@ -252,10 +254,11 @@ const struct vl_session_service vl_ucmatose_client_service = {
 		.max_recv_wr = VL_UCMATOSE_CLIENT_DEPTH,
 		.max_send_sge = 1,
 		.max_recv_sge = 1},
+	/* As librdmacm's, which lets the server's queue pair fail at the first RNR NAK. */
 	.conn = {.responder_resources = 1,
 		 .initiator_depth = 1,
-		 .retry_count = 7,
-		 .rnr_retry_count = 7},
+		 .retry_count = 5,
+		 .rnr_retry_count = 0},
 	.open = client_open,
 	.completion = client_completion,
 	.closed = client_closed,

@@ -5,6 +5,7 @@ from 0 in each direction from the rules' start. What rxe sends and loses is neve
 what is lost on the way to rxe is, and is in the captures."""
 
 import re
+import threading
 
 TO_LINUX = "to-linux"
 FROM_LINUX = "from-linux"
@@ -21,6 +22,10 @@ FAMILIES = {"ipv4": "ip", "ipv6": "ip6"}
 FOREVER = 1000000
 
 
+# Two nft commands at a time disturb each other.
+nft_lock = threading.Lock()
+
+
 class Loss:
     """{direction: numbers} of the packets of one of verbline's addresses."""
 
@@ -34,11 +39,13 @@ class Loss:
             chains.append(f"chain {hook} {{\ntype filter hook {hook} priority 0\n"
                           f"{FAMILIES[family]} {end} {address} udp dport 4791"
                           f" numgen inc mod {FOREVER} {{ {which} }} counter {action}\n}}")
-        guest.run(f"nft '\ntable {self.table} {{\n" + "\n".join(chains) + "\n}'")
+        with nft_lock:
+            guest.run(f"nft '\ntable {self.table} {{\n" + "\n".join(chains) + "\n}'")
 
     def end(self):
         """How many packets were lost, {direction: number}."""
-        output = self.guest.run(f"nft list table {self.table}; nft delete table {self.table}")
+        with nft_lock:
+            output = self.guest.run(f"nft list table {self.table}; nft delete table {self.table}")
         found = {}
         for direction, (hook, _, _) in ACTIONS.items():
             counter = re.search(rf"chain {hook} .*?counter packets (\d+)", output, re.DOTALL)
