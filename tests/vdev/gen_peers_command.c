@@ -13,11 +13,12 @@
 
 #define WAIT_FOR(text, log)                                                                        \
 	"for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do "          \
-	"grep -q '" text "' " log " && break; sleep 0.2; done; "
+	"grep -q '" text "' " log " 2>/dev/null && break; sleep 0.2; done; "
 /* Runs a generator while the command in the background lives. */
 #define BESIDE(background, text, generator)                                                        \
-	background " > far.log 2>&1 & P=$!; " WAIT_FOR(text, "far.log") generator                  \
-		"; S=$?; kill -INT $P; wait $P; exit $S"
+	"rm -f far.log m.sock n.sock; " background                                                 \
+	" > far.log 2>&1 & P=$!; " WAIT_FOR(text, "far.log") generator                             \
+		"; S=$?; kill -INT $P; wait $P || cat far.log; exit $S"
 #define ENDPOINT                                                                                   \
 	"$V endpoint --port memif:$PWD/m.sock,server --ip 10.0.0.2/24 --no-hugepages --quiet -D "  \
 	"60s"
