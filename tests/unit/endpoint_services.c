@@ -228,6 +228,40 @@ static void test_udaddy(void)
 	close_scene(&scene);
 }
 
+/* Datagrams that come twice, and all of them between two polls, so that more have come back than
+ * went out, fail nothing. */
+static void test_udaddy_twice(void)
+{
+	const struct vl_impairments twice = {.duplicate = 1};
+	struct vl_instance_client client = client_of(VL_INSTANCE_UDADDY);
+	struct vl_application application;
+	struct vl_instance_status status;
+	struct vl_endpoint *endpoint;
+	struct scene scene;
+	uint64_t now = 0;
+
+	client.size = 100;
+	client.count = 3;
+	open_scene(&scene, &client, &twice);
+	do {
+		now += 100;
+		vl_network_run_until(scene.network, now);
+		vl_instance_status(scene.instances[1], &status);
+	} while (!status.udaddy.received && now < SECOND);
+	endpoint = vl_node_endpoint(scene.nodes[0]);
+	application = endpoint->application;
+	vl_endpoint_set_application(endpoint, &(struct vl_application){0});
+	vl_network_run_until(scene.network, now + SECOND / 1000);
+	vl_endpoint_set_application(endpoint, &application);
+	vl_network_run_until(scene.network, 10 * SECOND);
+	CU_ASSERT(vl_instance_is_over(scene.instances[0]));
+	CU_ASSERT(vl_instance_has_succeeded(scene.instances[0]));
+	vl_instance_status(scene.instances[0], &status);
+	CU_ASSERT(status.client_done > 3);
+	CU_ASSERT_EQUAL(status.client_failed, 0);
+	close_scene(&scene);
+}
+
 /* Notes the opcodes that the client's endpoint sends. */
 static void note_opcode(void *context, enum vl_direction direction, const struct vl_frame *frame,
 			uint64_t now, const char *comment)
@@ -424,6 +458,7 @@ int main(int argc, char **argv)
 		{"ucmatose over a lossy link", test_ucmatose_lossy},
 		{"rping repeats what it said", test_rping_repeats},
 		{"udaddy", test_udaddy},
+		{"udaddy twice", test_udaddy_twice},
 		{"udaddy's order", test_udaddy_order},
 		{"the exercise, all that succeeds and each that is refused", test_exercise},
 		{"nobody listens, nobody is there", test_unreachable},
