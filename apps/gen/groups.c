@@ -10,6 +10,40 @@
 /* Part of a rate that may be missing, or too much. */
 #define TOLERANCE 0.001
 
+/* What a schedule carries in so many seconds from its start: the ramp is a straight line. */
+static double carried(double from, double rate, double ramp, double seconds)
+{
+	if (seconds <= 0)
+		return 0;
+	if (seconds < ramp)
+		return from * seconds + (rate - from) * seconds * seconds / (2 * ramp);
+	return (from + rate) / 2 * ramp + rate * (seconds - ramp);
+}
+
+/* The mean rate that the share's schedules ask for in its window. */
+static double expected_rate(const struct gen_share_result *share)
+{
+	const struct vl_generate_group_config *config =
+		vl_generate_group_configuration(share->share->qps);
+	const struct vl_schedule_config *schedule = &config->schedule;
+	uint32_t count = config->scope == VL_RATE_OF_QP ? config->qps : 1;
+	double rate = gen_share_asked(share->share) / count, ramp = (double)schedule->ramp_time;
+	double from, sum = 0;
+
+	if (!schedule->rate)
+		return 0;
+	from = rate * (double)schedule->ramp_from / (double)schedule->rate;
+	for (uint32_t i = 0; i < count; i++) {
+		double start = (double)share->start;
+
+		if (config->scope == VL_RATE_OF_QP)
+			start += (double)config->stagger * (config->first + i);
+		sum += carried(from, rate, ramp, (double)share->end.time - start) -
+		       carried(from, rate, ramp, (double)share->begin.time - start);
+	}
+	return sum / (double)(share->end.time - share->begin.time);
+}
+
 static void add_share(struct gen_group_result *result, const struct gen_share_result *share)
 {
 	const struct vl_generate_group_config *config =
@@ -33,6 +67,7 @@ static void add_share(struct gen_group_result *result, const struct gen_share_re
 	result->messages += end->completed - begin->completed;
 	result->goodput += goodput;
 	result->message_rate += (double)(end->completed - begin->completed) / seconds;
+	result->expected += expected_rate(share);
 	result->sent += unit * (double)(end->cost - begin->cost) / seconds;
 	result->least += unit * share->least_rate;
 	result->most += unit * share->most_rate;
@@ -146,8 +181,8 @@ static double granularity(const struct gen_group_result *result)
 static void check_rate(const struct gen_run *run, const struct gen_group_result *result,
 		       struct gen_check *check)
 {
-	double off = result->sent - result->asked;
-	double allowed = TOLERANCE * result->asked + granularity(result) / result->seconds;
+	double off = result->sent - result->expected;
+	double allowed = TOLERANCE * result->expected + granularity(result) / result->seconds;
 	char late[100];
 	bool is_slowed = result->group->cc.resolved.algorithm != &vl_cc_none && cnps(run);
 
@@ -157,11 +192,12 @@ static void check_rate(const struct gen_run *run, const struct gen_group_result 
 	check->name = "rate";
 	check->passed = (off >= -allowed && off <= allowed) || (off < 0 && is_slowed);
 	snprintf(check->text, sizeof(check->text),
-		 "group %s: asked for %.6g %s/s, sent %.6g (%+.4f%%)%s%s", result->group->name,
-		 result->counts == VL_RATE_OF_MESSAGES ? result->asked : result->asked / 1e9,
+		 "group %s: asked for %.6g %s/s%s, sent %.6g (%+.4f%%)%s%s", result->group->name,
+		 result->counts == VL_RATE_OF_MESSAGES ? result->expected : result->expected / 1e9,
 		 result->counts == VL_RATE_OF_MESSAGES ? "messages" : "Gb",
+		 result->group->ramp || result->group->stagger ? " (mean, as it grows)" : "",
 		 result->counts == VL_RATE_OF_MESSAGES ? result->sent : result->sent / 1e9,
-		 100 * off / result->asked,
+		 100 * off / result->expected,
 		 off < -allowed && is_slowed ? "; CNPs slowed it down" : "",
 		 off < -allowed && !is_slowed && result->put_off ? late : "");
 }
@@ -197,8 +233,10 @@ unsigned int gen_checks(const struct gen_run *run, const struct gen_group_result
 			 "group %s: %u of %llu failed, %u did not complete what they had posted",
 			 result->group->name, result->failed,
 			 (unsigned long long)result->group->qps, result->unfinished);
-		if (result->asked > 0 && !result->group->ramp && result->seconds > 0 &&
-		    !run->interrupted && !result->group->stagger)
+		/* Queue pairs that start one after the other and have a number of messages end one
+		 * after the other. */
+		if (result->expected > 0 && result->seconds > 0 && !run->interrupted &&
+		    !(result->group->stagger && result->group->messages))
 			check_rate(run, result, &checks[count++]);
 	}
 	for (uint32_t i = 0; i < run->application_count; i++) {

@@ -101,6 +101,7 @@ static json_t *group_json(const struct gen_group_result *result)
 	rate = json_object();
 	put(rate, "counts", json_string(counts[result->counts]));
 	put(rate, "asked_per_s", real(result->asked));
+	put(rate, "expected_per_s", real(result->expected));
 	put(rate, "sent_per_s", real(result->sent));
 	if (result->least > 0) {
 		put(rate, "least_second", real(result->least));

@@ -20,6 +20,7 @@ struct gen_group_result {
 	double goodput;           /* bit/s */
 	double message_rate;      /* messages/s */
 	double asked, sent;       /* in the unit of its rate per second; asked 0: no rate */
+	double expected;          /* mean of the window, with ramp and stagger; else as asked */
 	double least, most;       /* of that, in any whole second; 0: none was whole */
 	double best_goodput;      /* bit/s of the best whole second, or goodput */
 	enum vl_rate_count counts;
@@ -46,7 +47,7 @@ const char *gen_clock_text(enum vl_control_clock_kind clock);
 struct gen_check {
 	const char *name;
 	bool passed;
-	char text[200];
+	char text[256];
 };
 #define GEN_MAX_CHECKS (2 * GEN_MAX_GROUPS + GEN_MAX_STREAMS)
 /* What must be: rates held, no queue pair failed, all that was to complete has. Returns how many

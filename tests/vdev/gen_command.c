@@ -96,6 +96,28 @@ static void test_rate(void)
 	json_decref(root);
 }
 
+/* With a ramp and late starts the mean of the window is what the schedules ask for: of four queue
+ * pairs in a second, from 0 to 1 in half of one, 0.1 s after each other, (0.75 + 0.65 + 0.55 +
+ * 0.45) times the rate. */
+static void test_ramp(void)
+{
+	json_t *root, *rate;
+	double expected, sent;
+
+	expect("$V --loopback --no-hugepages -q 4 --rate 10Mb/s -s 500 -D 1 --ramp 500ms --stagger "
+	       "100ms --no-checks --json ramp.json",
+	       0, "pacing error");
+	root = read_json("ramp.json");
+	rate = json_object_get(json_array_get(json_object_get(root, "groups"), 0), "rate");
+	expected = json_real_value(json_object_get(rate, "expected_per_s"));
+	sent = json_real_value(json_object_get(rate, "sent_per_s"));
+	/* The window ends with the last reading before the end. */
+	CU_ASSERT_TRUE(expected > 0.7 * 24e6 && expected < 1.001 * 24e6);
+	CU_ASSERT_TRUE(sent > 0.3 * expected && sent < 1.03 * expected);
+	CU_ASSERT_DOUBLE_EQUAL(json_real_value(json_object_get(rate, "asked_per_s")), 4e7, 1);
+	json_decref(root);
+}
+
 /* Streams beside a group, their neighbour found by ARP; and alone, to a MAC that is given. */
 static void test_streams(void)
 {
@@ -209,9 +231,11 @@ static void test_usage(void)
 }
 
 static const struct test tests[] = {
-	{"counted", test_counted},           {"file", test_file},         {"rate", test_rate},
-	{"streams", test_streams},           {"live", test_live},         {"one_way", test_one_way},
-	{"roce_streams", test_roce_streams}, {"perftest", test_perftest}, {"usage", test_usage},
+	{"counted", test_counted},   {"file", test_file},
+	{"rate", test_rate},         {"streams", test_streams},
+	{"ramp", test_ramp},         {"live", test_live},
+	{"one_way", test_one_way},   {"roce_streams", test_roce_streams},
+	{"perftest", test_perftest}, {"usage", test_usage},
 };
 
 int main(int argc, char **argv)
