@@ -140,9 +140,13 @@ static void test_refusals(void)
 	       "g.yaml:2:5: streams[0]: the destination is missing; name it with 'to: ADDRESS'\n"
 	       "g.yaml:2:11: streams[0].size: a stream's sizes are single ones, as 60*7, 590*4, "
 	       "1514\n");
-	refuse("to: 10.0.0.2\nstreams:\n  - kind: roce\n",
-	       "g.yaml:3:5: streams[0].remote_qpn: is missing; a roce stream needs its peer's "
-	       "QPN\n");
+	refuse("streams:\n  - kind: roce\n    to: 10.0.0.2\n",
+	       "g.yaml:2:5: streams[0].remote_qpn: is missing; a roce stream needs its peer's "
+	       "QPN, or a peer that makes its partners ('peer: control' and 'to: ADDRESS' of the "
+	       "whole)\n");
+	refuse("to: 10.0.0.2\nstreams:\n  - kind: roce\n    to: 10.0.0.3\n",
+	       "g.yaml:4:9: streams[0].to: must be the peer, which is to make the stream's "
+	       "partners; or name its 'remote_qpn'\n");
 	refuse("to: 10.0.0.2\nstreams:\n  - rkey: 5\n",
 	       "g.yaml:3:11: streams[0].rkey: is for kind roce only; take it out\n");
 	refuse("to: 10.0.0.2\nduration: 1s\nwarm_up: 1s\ngroups: [{name: a}]\n",
