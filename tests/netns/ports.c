@@ -257,6 +257,37 @@ static void test_af_xdp(void)
 	CU_ASSERT_EQUAL(buffers_in_use(), 0);
 }
 
+/* Pause frames between the ends of a veth pair, as the doctor shows them. */
+static void test_doctor(void)
+{
+	const char *root = getenv("VERBLINE_BUILD_ROOT");
+
+	if (!root) {
+		skip_test("VERBLINE_BUILD_ROOT is not set");
+		return;
+	}
+	CU_ASSERT_EQUAL(netns_run(&netns, 0,
+				  "ip link add sick type veth peer name well && "
+				  "ip link set sick up && ip link set well up && "
+				  "%s/apps/verbline doctor --port af_packet:sick --port "
+				  "af_packet:well --json - 2>/dev/null > /tmp/doctor.%d; "
+				  "grep -q '5 of 5 frames came in at af_packet:well' "
+				  "/tmp/doctor.%d && "
+				  "grep -q '5 of 5 frames came in at af_packet:sick' "
+				  "/tmp/doctor.%d",
+				  root, getpid(), getpid(), getpid()),
+			0);
+	CU_ASSERT_EQUAL(netns_run(&netns, 0, "rm -f /tmp/doctor.%d; ip link del sick", getpid()),
+			0);
+}
+
+/* DPDK's driver for XDP sockets does not give back 80 bytes of libxdp's. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:xsk_umem__create";
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -266,6 +297,7 @@ int main(int argc, char **argv)
 		{"af_packet_tags", test_af_packet_tags},
 		{"small_mtu", test_small_mtu},
 		{"af_xdp", test_af_xdp},
+		{"doctor", test_doctor},
 	};
 	const struct vl_eal_config eal = {.worker_count = 1, .memory_mb = 256};
 	const char *reason = netns_open(&netns);
