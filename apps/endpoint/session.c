@@ -29,6 +29,7 @@ struct vl_session_set *vl_session_set_open(const struct vl_session_set_config *c
 	set->config = *config;
 	vl_list_init(&set->sessions);
 	vl_list_init(&set->waiting);
+	vl_list_init(&set->checked);
 	if (!set->config.max_sessions)
 		set->config.max_sessions = DEFAULT_SESSIONS;
 	if (!set->config.max_records)
@@ -191,6 +192,8 @@ struct vl_session *vl_session_create(struct vl_session_set *set,
 	session->next_by_qpn = set->by_qpn[bucket];
 	set->by_qpn[bucket] = session;
 	vl_list_append(&set->sessions, &session->link);
+	if (service->check)
+		vl_list_append(&set->checked, &session->checked_link);
 	set->count++;
 	return session;
 }
@@ -234,6 +237,7 @@ void vl_session_destroy(struct vl_session *session, uint64_t now)
 	keep_record(session);
 	vl_list_remove(&session->link);
 	vl_list_remove(&session->waiting_link);
+	vl_list_remove(&session->checked_link);
 	vl_destroy_qp(session->qp);
 	set->cq_committed -= entries_of(session->service);
 	set->count--;

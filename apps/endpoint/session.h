@@ -40,6 +40,8 @@ struct vl_session_service {
 	void (*established)(struct vl_session *session, uint64_t now); /* may be NULL */
 	/* wr_id UINT64_MAX is the set's. */
 	void (*completion)(struct vl_session *session, const struct ibv_wc *wc, uint64_t now);
+	/* Now and then, of what brings no completion; may be NULL. */
+	void (*check)(struct vl_session *session, uint64_t now);
 	void (*closed)(struct vl_session *session, uint64_t now); /* may be NULL */
 };
 
@@ -59,6 +61,7 @@ struct vl_session {
 	struct vl_cm_connection *connection; /* NULL: over */
 	struct vl_link link;                 /* of all, in the order of check_time */
 	struct vl_link waiting_link;         /* of those that wait for a neighbour */
+	struct vl_link checked_link;         /* of those that the service is to check */
 	struct vl_session *next_by_qpn;
 	uint64_t opened, established, ended; /* ns; 0: not */
 	uint64_t give_up_time;

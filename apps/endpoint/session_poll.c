@@ -13,6 +13,8 @@
 #define POLL_BUDGET 1024u
 /* Between two questions for a neighbour's MAC. */
 #define RETRY_TIME UINT64_C(1000000)
+/* Between two checks of sessions by their services. */
+#define CHECK_INTERVAL UINT64_C(1000000)
 /* Of a WRITE of nothing, which any peer that lives acknowledges and none takes notice of. */
 #define KEEP_ALIVE_WR_ID UINT64_MAX
 
@@ -83,6 +85,23 @@ static void keep_alive(struct vl_session_set *set, uint64_t now)
 	}
 }
 
+/* Some of the sessions, in turn. */
+static void check(struct vl_session_set *set, uint64_t now)
+{
+	if (now < set->next_check)
+		return;
+	set->next_check = now + CHECK_INTERVAL;
+	for (uint32_t budget = POLL_BATCH; budget && !vl_list_is_empty(&set->checked); budget--) {
+		struct vl_session *session =
+			VL_CONTAINER(set->checked.next, struct vl_session, checked_link);
+
+		vl_list_remove(&session->checked_link);
+		vl_list_append(&set->checked, &session->checked_link);
+		if (session->is_established && !session->is_ending)
+			session->service->check(session, now);
+	}
+}
+
 static void poll_cq(struct vl_session_set *set, uint64_t now)
 {
 	struct ibv_wc wcs[POLL_BATCH];
@@ -103,6 +122,7 @@ void vl_session_set_poll(struct vl_session_set *set, uint64_t now)
 	struct vl_link waiting;
 
 	poll_cq(set, now);
+	check(set, now);
 	keep_alive(set, now);
 	if (vl_list_is_empty(&set->waiting) || now < set->retry_time)
 		return;
@@ -130,6 +150,8 @@ uint64_t vl_session_set_next_deadline(const struct vl_session_set *set)
 		return 0;
 	if (!vl_list_is_empty(&set->waiting))
 		deadline = set->retry_time;
+	if (!vl_list_is_empty(&set->checked) && set->next_check < deadline)
+		deadline = set->next_check;
 	if (!vl_list_is_empty(&set->sessions)) {
 		const struct vl_session *oldest =
 			VL_CONTAINER(set->sessions.next, struct vl_session, link);

@@ -24,8 +24,9 @@ struct vl_session_set {
 	struct vl_srq *srq;
 	uint32_t cq_entries, cq_committed;
 	uint32_t count;
-	struct vl_link sessions, waiting;
+	struct vl_link sessions, waiting, checked;
 	uint64_t retry_time;
+	uint64_t next_check; /* ns */
 	bool has_more;
 	struct vl_session *by_qpn[VL_SESSION_BUCKETS];
 	struct vl_session_listener *listeners;

@@ -168,6 +168,7 @@ const struct vl_session_service vl_ucmatose_server_service = {
 	.open = server_open,
 	.established = server_send,
 	.completion = server_completion,
+	.check = check_end,
 	.closed = server_closed,
 };
 

@@ -195,6 +195,79 @@ static void run_ucmatose(const struct vl_impairments *impairments)
 	close_scene(&scene);
 }
 
+/* Holds RNR NAKs back, until all else has come. */
+struct late_rnr {
+	uint8_t bytes[256];
+	struct vl_frame frame;
+	uint64_t due; /* UINT64_MAX: none is held */
+};
+
+static bool hold_rnr(void *context, struct vl_frame *frame, uint64_t now)
+{
+	struct late_rnr *late = context;
+	struct vl_packet packet;
+
+	if (late->due != UINT64_MAX || frame->length > sizeof(late->bytes) ||
+	    vl_parse(&packet, VL_LINK_ETHERNET, frame->data, frame->length, frame->length) !=
+		    VL_PARSE_ok ||
+	    packet.opcode != VL_OP_ACKNOWLEDGE || packet.syndrome >> 5 != 1)
+		return true;
+	memcpy(late->bytes, frame->data, frame->length);
+	late->frame = (struct vl_frame){
+		.data = late->bytes, .length = frame->length, .capacity = sizeof(late->bytes)};
+	late->due = now + SECOND / 100;
+	return false;
+}
+
+static struct vl_frame *give_rnr(void *context, uint64_t now)
+{
+	struct late_rnr *late = context;
+
+	if (now < late->due)
+		return NULL;
+	late->due = UINT64_MAX;
+	return &late->frame;
+}
+
+static bool let_pass(void *context, struct vl_frame *frame, uint64_t now)
+{
+	(void)context, (void)frame, (void)now;
+	return true;
+}
+
+static bool give_nothing(void *context, struct vl_frame *frame, uint64_t now)
+{
+	(void)context, (void)frame, (void)now;
+	return false;
+}
+
+static uint64_t rnr_deadline(void *context)
+{
+	return ((struct late_rnr *)context)->due;
+}
+
+/* The refusal of the message too many comes after all that comes back: nothing else happens then,
+ * and it must not be missed. */
+static void test_ucmatose_late_end(void)
+{
+	struct vl_instance_client client = client_of(VL_INSTANCE_UCMATOSE);
+	struct late_rnr late = {.due = UINT64_MAX};
+	const struct vl_frame_filter filter = {hold_rnr,     give_rnr,     let_pass,
+					       give_nothing, rnr_deadline, &late};
+	struct vl_instance_status status;
+	struct scene scene;
+
+	open_scene(&scene, &client, NULL);
+	vl_endpoint_set_filter(vl_node_endpoint(scene.nodes[1]), &filter);
+	vl_network_run_until(scene.network, SECOND / 50);
+	vl_instance_status(scene.instances[1], &status);
+	CU_ASSERT_EQUAL(status.ucmatose.received, 10);
+	CU_ASSERT_EQUAL(count_notices(scene.instances[1], "done after 0.01"), 1);
+	vl_network_run_until(scene.network, 10 * SECOND);
+	CU_ASSERT(vl_instance_has_succeeded(scene.instances[0]));
+	close_scene(&scene);
+}
+
 static void test_ucmatose(void)
 {
 	run_ucmatose(NULL);
@@ -455,6 +528,7 @@ int main(int argc, char **argv)
 		{"rping", test_rping},
 		{"rping over a lossy link", test_rping_lossy},
 		{"ucmatose", test_ucmatose},
+		{"ucmatose, whose end is told late", test_ucmatose_late_end},
 		{"ucmatose over a lossy link", test_ucmatose_lossy},
 		{"rping repeats what it said", test_rping_repeats},
 		{"udaddy", test_udaddy},
