@@ -130,10 +130,9 @@ static uint16_t copy_frame(struct memif_link *link, struct memif_queue *queue,
 				give_up(link, queue);
 			return 0;
 		}
-		/* A copy: the peer may write it while it is looked at. */
-		memcpy(&descriptor,
-		       &channel->ring->descriptors[(uint16_t)(queue->position + taken) & mask],
-		       sizeof(descriptor));
+		/* A copy, made once: the peer may write it while it is looked at. */
+		descriptor = *(const volatile struct memif_descriptor *)&channel->ring
+				      ->descriptors[(uint16_t)(queue->position + taken) & mask];
 		taken++;
 		data = memif_link_buffer(link, &descriptor, descriptor.length);
 		if (unlikely(!data || mbuf->pkt_len + (uint64_t)descriptor.length > MAX_LENGTH)) {

@@ -13,9 +13,11 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 1000
+/* For all that is said until the link stands. */
+#define PATIENCE_MS 2000
 #define ALIGNMENT   64u
 #define PROGRAM     "verbline"
 
@@ -38,13 +40,29 @@ static bool send_message(int socket, const struct memif_message *message, int de
 						  .cmsg_len = CMSG_LEN(sizeof(int))};
 		memcpy(CMSG_DATA(&control.header), &descriptor, sizeof(descriptor));
 	}
-	return sendmsg(socket, &header, MSG_NOSIGNAL) == (ssize_t)sizeof(*message);
+	/* Who does not read what he is sent has lost the link. */
+	return sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof(*message);
 }
 
 static void close_if_open(int descriptor)
 {
 	if (descriptor >= 0)
 		close(descriptor);
+}
+
+/* Keeps the first one that came, and closes what nobody asked for. */
+static void take_descriptors(const struct cmsghdr *part, int *descriptor)
+{
+	size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	int got;
+
+	for (size_t i = 0; i < count; i++) {
+		memcpy(&got, CMSG_DATA(part) + i * sizeof(int), sizeof(got));
+		if (*descriptor < 0)
+			*descriptor = got;
+		else
+			close(got);
+	}
 }
 
 /* *descriptor: what came with it, or -1. */
@@ -73,9 +91,8 @@ static bool receive_message(int socket, struct memif_message *message, int *desc
 		return false;
 	for (struct cmsghdr *part = CMSG_FIRSTHDR(&header); part;
 	     part = CMSG_NXTHDR(&header, part)) {
-		if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS &&
-		    part->cmsg_len == CMSG_LEN(sizeof(int)))
-			memcpy(descriptor, CMSG_DATA(part), sizeof(int));
+		if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS)
+			take_descriptors(part, descriptor);
 	}
 	if (length == (ssize_t)sizeof(*message))
 		return true;
@@ -107,6 +124,14 @@ static bool send_hello(int socket, const struct memif_link_config *config)
 
 /* ---- Common ------------------------------------------------------------------------------ */
 
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
+}
+
 static struct memif_link *make_link(int socket, bool is_client)
 {
 	struct memif_link *link = calloc(1, sizeof(*link));
@@ -117,9 +142,19 @@ static struct memif_link *make_link(int socket, bool is_client)
 	}
 	link->socket = socket;
 	link->is_client = is_client;
+	link->deadline_ms = now_ms() + PATIENCE_MS;
 	for (unsigned int i = 0; i < VL_PORT_MAX_QUEUES; i++)
 		link->rx[i].interrupt = link->tx[i].interrupt = -1;
 	return link;
+}
+
+/* While the link is being made. */
+static bool hear(const struct memif_link *link, struct memif_message *message, int *descriptor)
+{
+	int64_t left = link->deadline_ms - now_ms();
+
+	*descriptor = -1;
+	return left > 0 && receive_message(link->socket, message, descriptor, (int)left);
 }
 
 void memif_link_free(struct memif_link *link)
@@ -206,13 +241,13 @@ static bool make_memory(struct memif_link *link, const struct memif_link_config 
 }
 
 /* Sends, and waits for the answer of this type. */
-static bool ask(int socket, const struct memif_message *message, int descriptor, uint16_t answer)
+static bool ask(const struct memif_link *link, const struct memif_message *message, int descriptor,
+		uint16_t answer)
 {
 	struct memif_message got;
 	int unwanted;
 
-	if (!send_message(socket, message, descriptor) ||
-	    !receive_message(socket, &got, &unwanted, PATIENCE_MS))
+	if (!send_message(link->socket, message, descriptor) || !hear(link, &got, &unwanted))
 		return false;
 	close_if_open(unwanted);
 	return got.type == answer;
@@ -227,7 +262,7 @@ static bool offer_ring(const struct memif_link *link, const struct memif_channel
 	message.ring.index = index;
 	message.ring.offset = (uint32_t)((const uint8_t *)channel->ring - link->regions[0].memory);
 	message.ring.log2_ring = (uint8_t)log2_ring;
-	return ask(link->socket, &message, channel->interrupt, MEMIF_ACK);
+	return ask(link, &message, channel->interrupt, MEMIF_ACK);
 }
 
 static bool offer(const struct memif_link *link, const struct memif_link_config *config, int file,
@@ -239,11 +274,11 @@ static bool offer(const struct memif_link *link, const struct memif_link_config 
 	message.init.id = config->id;
 	message.init.mode = MEMIF_ETHERNET;
 	memcpy(message.init.name, PROGRAM, sizeof(PROGRAM));
-	if (!ask(link->socket, &message, -1, MEMIF_ACK))
+	if (!ask(link, &message, -1, MEMIF_ACK))
 		return false;
 	message = (struct memif_message){.type = MEMIF_ADD_REGION};
 	message.region.size = link->regions[0].size;
-	if (!ask(link->socket, &message, file, MEMIF_ACK))
+	if (!ask(link, &message, file, MEMIF_ACK))
 		return false;
 	for (uint16_t i = 0; i < link->tx_count; i++) {
 		if (!offer_ring(link, &link->tx[i], i, true, log2_ring))
@@ -255,7 +290,7 @@ static bool offer(const struct memif_link *link, const struct memif_link_config 
 	}
 	message = (struct memif_message){.type = MEMIF_CONNECT};
 	memcpy(message.connect.name, PROGRAM, sizeof(PROGRAM));
-	return ask(link->socket, &message, -1, MEMIF_CONNECTED);
+	return ask(link, &message, -1, MEMIF_CONNECTED);
 }
 
 static uint16_t fewer(uint16_t count, uint16_t last_index)
@@ -273,7 +308,7 @@ struct memif_link *memif_link_connect(int socket, const struct memif_link_config
 
 	if (!link)
 		return NULL;
-	if (!receive_message(socket, &hello, &unwanted, PATIENCE_MS)) {
+	if (!hear(link, &hello, &unwanted)) {
 		memif_link_free(link);
 		return NULL;
 	}
@@ -297,9 +332,12 @@ struct memif_link *memif_link_connect(int socket, const struct memif_link_config
 /* ---- Server ------------------------------------------------------------------------------ */
 
 /* What is taken of a client's messages: NULL, or why the message is refused. */
-static const char *take_init(const struct memif_message *message,
+static const char *take_init(struct memif_link *link, const struct memif_message *message,
 			     const struct memif_link_config *config)
 {
+	if (link->is_begun)
+		return "begins twice";
+	link->is_begun = true;
 	if (message->init.version != MEMIF_VERSION)
 		return "wants another version of memif";
 	if (message->init.mode != MEMIF_ETHERNET)
@@ -330,6 +368,17 @@ static const char *take_region(struct memif_link *link, const struct memif_messa
 	return NULL;
 }
 
+/* A worker writes to it: it must not wait, and a pipe or socket whose other end is closed would end
+ * this program with SIGPIPE. Eventfds are files of no type. */
+static bool is_interrupt(int file)
+{
+	struct stat status;
+	int flags = fcntl(file, F_GETFL);
+
+	return flags >= 0 && !fstat(file, &status) && !(status.st_mode & S_IFMT) &&
+	       !fcntl(file, F_SETFL, flags | O_NONBLOCK);
+}
+
 static const char *take_ring(struct memif_link *link, const struct memif_message *message,
 			     const struct memif_link_config *config, int *interrupt)
 {
@@ -340,6 +389,8 @@ static const char *take_ring(struct memif_link *link, const struct memif_message
 
 	if (message->ring.index != *count || *count == config->queue_count)
 		return "a ring out of order, or too many";
+	if (*interrupt >= 0 && !is_interrupt(*interrupt))
+		return "an interrupt that is no eventfd";
 	if (message->ring.region >= link->region_count ||
 	    message->ring.log2_ring > MEMIF_MAX_LOG2_RING || message->ring.offset % 16)
 		return "a ring in no region, too large, or not aligned";
@@ -368,10 +419,10 @@ static bool serve(struct memif_link *link, const struct memif_link_config *confi
 	int descriptor;
 
 	*refusal = "silent";
-	while (receive_message(link->socket, &message, &descriptor, PATIENCE_MS)) {
+	while (hear(link, &message, &descriptor)) {
 		switch (message.type) {
 		case MEMIF_INIT:
-			*refusal = take_init(&message, config);
+			*refusal = take_init(link, &message, config);
 			break;
 		case MEMIF_ADD_REGION:
 			*refusal = take_region(link, &message, descriptor);

@@ -27,9 +27,11 @@ struct memif_channel {
 
 struct memif_link {
 	bool is_client;
+	bool is_begun; /* server: the client has said who it is */
 	uint16_t region_count, rx_count, tx_count;
 	uint32_t buffer_size; /* client: of every buffer */
 	int socket;
+	int64_t deadline_ms; /* of the monotonic clock: the link stands, or is given up */
 	struct memif_region regions[MEMIF_MAX_REGIONS];
 	struct memif_channel rx[VL_PORT_MAX_QUEUES], tx[VL_PORT_MAX_QUEUES];
 	/* Set by a worker that finds the peer's rings broken: the link is to end. */
@@ -43,7 +45,7 @@ struct memif_link_config {
 	uint8_t log2_ring;
 };
 
-/* Both take the socket over, speak with the peer, for a second at most, and return the link, or
+/* Both take the socket over, speak with the peer, for two seconds at most, and return the link, or
  * NULL if that comes to nothing. */
 struct memif_link *memif_link_connect(int socket, const struct memif_link_config *config);
 struct memif_link *memif_link_accept(int socket, const struct memif_link_config *config);
