@@ -3,6 +3,7 @@
 
 #include "apps/control/message.h"
 
+#include "apps/report/printable.h"
 #include "dataplane/histogram.h"
 
 #include <errno.h>
@@ -235,6 +236,7 @@ static void get_text(struct reader *reader, const char *name, char *text, size_t
 		return;
 	}
 	strcpy(text, value);
+	vl_make_printable(text);
 }
 
 static bool get_24(const json_t *value, uint32_t *number)

@@ -3,6 +3,8 @@
 
 #include "apps/endpoint/notice.h"
 
+#include "apps/report/printable.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +48,8 @@ void vl_notice(struct vl_notices *notices, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(notices->lines[tail & notices->mask], VL_NOTICE_LENGTH, format, arguments);
 	va_end(arguments);
+	/* It may say what a peer has sent. */
+	vl_make_printable(notices->lines[tail & notices->mask]);
 	__atomic_store_n(&notices->tail, tail + 1, __ATOMIC_RELEASE);
 }
 

@@ -3,6 +3,8 @@
 
 #include "apps/scenario/problem.h"
 
+#include "apps/report/printable.h"
+
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
@@ -14,15 +16,6 @@ static bool is_before(const struct vl_place *a, const struct vl_place *b)
 	if (a->line != b->line)
 		return a->line < b->line;
 	return a->column < b->column;
-}
-
-/* What was typed may be quoted in the text: nothing of it may act on a terminal. */
-static void make_printable(char *text)
-{
-	for (; *text; text++) {
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			*text = '?';
-	}
 }
 
 void vl_problem_add(struct vl_problems *problems, struct vl_place place, const char *field,
@@ -40,7 +33,8 @@ void vl_problem_add(struct vl_problems *problems, struct vl_place place, const c
 	va_start(arguments, format);
 	vsnprintf(problem.text + used, sizeof(problem.text) - used, format, arguments);
 	va_end(arguments);
-	make_printable(problem.text);
+	/* What was typed may be quoted in it. */
+	vl_make_printable(problem.text);
 	for (at = problems->count - 1; at && is_before(&place, &problems->list[at - 1].place); at--)
 		problems->list[at] = problems->list[at - 1];
 	problems->list[at] = problem;

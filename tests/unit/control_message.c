@@ -63,7 +63,7 @@ static void test_all_types(void)
 	}
 	round_trip();
 	begin(VL_CONTROL_ERROR);
-	strcpy(message.error, "say \"please\"\n");
+	strcpy(message.error, "say \"please\"");
 	round_trip();
 	begin(VL_CONTROL_CLOSE);
 	round_trip();
@@ -169,11 +169,23 @@ static void test_refused_choice(void)
 	refuse(text, "'rpg_gd'");
 }
 
+/* What a peer says is printed: none of it may act on a terminal. */
+static void test_control_characters(void)
+{
+	static const char said[] =
+		"{\"type\":\"error\",\"reason\":\"a\\u001b[2Jb\\u009bc\\nd\\u007f \xc3\xa4\"}";
+
+	CU_ASSERT_EQUAL_FATAL(
+		vl_control_decode(said, sizeof(said) - 1, &again, error, sizeof(error)), 0);
+	CU_ASSERT_STRING_EQUAL(again.error, "a?[2Jb??c?d? \xc3\xa4");
+}
+
 static const struct test tests[] = {
 	{"all_types", test_all_types},
 	{"full_batch", test_full_batch},
 	{"refusals", test_refusals},
 	{"refused_choice", test_refused_choice},
+	{"control_characters", test_control_characters},
 };
 
 int main(int argc, char **argv)

@@ -394,6 +394,20 @@ static void test_exercise(void)
 	}
 }
 
+/* A line may have what a peer sent in it: none of that may act on a terminal. */
+static void test_notice(void)
+{
+	struct vl_notices *notices = vl_notices_open(2);
+	char line[VL_NOTICE_LENGTH];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(notices);
+	vl_notice(notices, "data: %s", "\033]0;x\007");
+	CU_ASSERT_TRUE_FATAL(vl_notices_take(notices, line));
+	CU_ASSERT_STRING_EQUAL(line, "data: ?]0;x?");
+	CU_ASSERT_FALSE(vl_notices_take(notices, line));
+	vl_notices_close(notices);
+}
+
 /* Nobody listens there; and nobody is there. */
 static void test_unreachable(void)
 {
@@ -533,6 +547,7 @@ int main(int argc, char **argv)
 		{"rping repeats what it said", test_rping_repeats},
 		{"udaddy", test_udaddy},
 		{"udaddy twice", test_udaddy_twice},
+		{"a notice", test_notice},
 		{"udaddy's order", test_udaddy_order},
 		{"the exercise, all that succeeds and each that is refused", test_exercise},
 		{"nobody listens, nobody is there", test_unreachable},
