@@ -108,7 +108,17 @@ static uint16_t keep_own(struct host_worker *worker, uint16_t port, struct rte_m
 	return own;
 }
 
-static uint32_t take_from_port(struct host_worker *worker, uint16_t port, uint64_t now)
+/* The thread may have been off the CPU since the round began: what has come may be younger than
+ * the round's time, and waits that the packets ask for would end too early. */
+static void keep_time(uint64_t *now)
+{
+	uint64_t time = vl_worker_now();
+
+	if (time > *now)
+		*now = time;
+}
+
+static uint32_t take_from_port(struct host_worker *worker, uint16_t port, uint64_t *now)
 {
 	struct vl_endpoint_stage *stage = &worker->stages[port];
 	struct rte_mbuf *mbufs[VL_PORT_BURST];
@@ -117,28 +127,31 @@ static uint32_t take_from_port(struct host_worker *worker, uint16_t port, uint64
 
 	if (!count)
 		return 0;
+	keep_time(now);
 	if (worker->host->config.worker_count > 1)
 		own = keep_own(worker, port, mbufs, count);
-	vl_endpoint_stage_take(stage, mbufs, own, now);
+	vl_endpoint_stage_take(stage, mbufs, own, *now);
 	worker->has_news[port] |= own != 0;
 	return count;
 }
 
 /* What lies in a ring may be of several ports; what is of one port and follows on each other is
  * taken in one go. */
-static uint32_t take_from_worker(struct host_worker *worker, struct rte_ring *ring, uint64_t now)
+static uint32_t take_from_worker(struct host_worker *worker, struct rte_ring *ring, uint64_t *now)
 {
 	struct rte_mbuf *mbufs[VL_PORT_BURST];
 	uint16_t count =
 		(uint16_t)rte_ring_sc_dequeue_burst(ring, (void **)mbufs, VL_PORT_BURST, NULL);
 	uint16_t first = 0;
 
+	if (count)
+		keep_time(now);
 	while (first < count) {
 		uint16_t port = mbufs[first]->port, next = first + 1;
 
 		while (next < count && mbufs[next]->port == port)
 			next++;
-		vl_endpoint_stage_take(&worker->stages[port], mbufs + first, next - first, now);
+		vl_endpoint_stage_take(&worker->stages[port], mbufs + first, next - first, *now);
 		worker->has_news[port] = true;
 		first = next;
 	}
@@ -202,13 +215,13 @@ static uint32_t run_worker(void *context, uint64_t now)
 	for (uint16_t port = 0; port < config->port_count; port++) {
 		worker->has_news[port] = false;
 		if (worker->has_queue[port])
-			moved += take_from_port(worker, port, now);
+			moved += take_from_port(worker, port, &now);
 	}
 	if (config->worker_count > 1) {
 		flush_batches(worker);
 		for (uint32_t from = 0; from < config->worker_count; from++) {
 			if (from != worker->number)
-				moved += take_from_worker(worker, worker->received[from], now);
+				moved += take_from_worker(worker, worker->received[from], &now);
 		}
 	}
 	for (uint16_t port = 0; port < config->port_count; port++)
