@@ -294,10 +294,12 @@ static bool take_constant(struct vl_endpoint *endpoint, const struct vl_outgoing
 
 static bool transmit_packet(struct vl_endpoint *endpoint, uint64_t now, struct vl_frame *frame)
 {
+	/* Not the frame itself, whose memory may be far away. */
+	uint8_t headers[VL_MAX_HEADER_LENGTH];
 	struct vl_outgoing outgoing;
 
+	outgoing.headers = headers;
 	for (;;) {
-		outgoing.headers = frame->data;
 		if (!vl_transmit(endpoint->device, now, &outgoing))
 			return false;
 		if (take_constant(endpoint, &outgoing))

@@ -79,14 +79,29 @@ static uint32_t flush(struct vl_endpoint_stage *stage)
 	return sent;
 }
 
+/* The headers, and the payload of a short packet. */
+static void prefetch_for_writing(struct rte_mbuf *mbuf)
+{
+	uint8_t *data = rte_pktmbuf_mtod(mbuf, uint8_t *);
+
+	rte_prefetch0_write(data);
+	rte_prefetch0_write(data + RTE_CACHE_LINE_SIZE);
+	rte_prefetch0_write(data + 2 * RTE_CACHE_LINE_SIZE);
+}
+
 /* There is one at a time: it becomes an mbuf again before the next is taken. */
 static struct vl_frame *get_frame(struct vl_frame_pool *pool)
 {
 	struct vl_endpoint_stage *stage =
 		(struct vl_endpoint_stage *)((char *)pool -
 					     offsetof(struct vl_endpoint_stage, transmit_pool));
-	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(stage->pool.mempool);
+	struct rte_mbuf *mbuf = stage->ahead;
 
+	if (!mbuf)
+		mbuf = rte_pktmbuf_alloc(stage->pool.mempool);
+	stage->ahead = rte_pktmbuf_alloc(stage->pool.mempool);
+	if (stage->ahead)
+		prefetch_for_writing(stage->ahead);
 	if (unlikely(!mbuf)) {
 		stage->pool.exhausted++;
 		return NULL;
@@ -151,6 +166,8 @@ void vl_endpoint_stage_release(struct vl_endpoint_stage *stage)
 	rte_pktmbuf_free_bulk(stage->pending, stage->pending_count);
 	stage->pending_count = 0;
 	vl_endpoint_release_spare(stage->endpoint);
+	rte_pktmbuf_free(stage->ahead);
+	stage->ahead = NULL;
 }
 
 struct vl_stage vl_endpoint_stage(struct vl_endpoint_stage *stage)

@@ -46,6 +46,7 @@ struct vl_endpoint_stage {
 	 */
 	struct vl_frame_pool transmit_pool;
 	struct vl_frame frame;
+	struct rte_mbuf *ahead; /* for the next, fetched to be written; may be NULL */
 	struct vl_endpoint_stage_counters counters;
 	uint16_t pending_count; /* made, and not yet taken by the port */
 	struct rte_mbuf *pending[VL_PORT_BURST];

@@ -36,7 +36,7 @@
 #define WRITE_SIZE    65536u
 #define WRITE_DEPTH   4u /* of 64 KiB: what is under way stays in the cache */
 #define SMALL_SIZE    64u
-#define SMALL_DEPTH   256u
+#define SMALL_DEPTH   64u
 #define MEMORY_SIZE   (WRITE_SIZE * WRITE_DEPTH)
 #define MEMPOOL_SIZE  1023u
 #define RING_SIZE     512u
@@ -67,12 +67,13 @@ struct results {
 struct stream {
 	struct live_side *side, *peer;
 	uint32_t size, depth;
+	uint32_t place; /* of the next */
 	uint64_t posted, completed, failed;
 };
 
 static void post_write(struct stream *stream, uint64_t now)
 {
-	uint64_t offset = stream->posted % stream->depth * stream->size;
+	uint64_t offset = (uint64_t)stream->place * stream->size;
 	struct ibv_sge sge = {(uintptr_t)stream->side->memory + offset, stream->size,
 			      stream->side->mr->lkey};
 	struct ibv_send_wr wr = {
@@ -89,6 +90,7 @@ static void post_write(struct stream *stream, uint64_t now)
 	if (vl_post_send(stream->side->qp, &wr, &bad, now))
 		stream->failed++;
 	stream->posted++;
+	stream->place = stream->place + 1 < stream->depth ? stream->place + 1 : 0;
 }
 
 static void run_stream(void *context, struct vl_endpoint *endpoint, uint64_t now)
