@@ -3,6 +3,8 @@
 
 #include "apps/scenario/document.h"
 
+#define DEEPEST 32
+
 static void refuse_syntax(struct vl_problems *problems, const yaml_parser_t *parser,
 			  const char *what)
 {
@@ -14,12 +16,49 @@ static void refuse_syntax(struct vl_problems *problems, const yaml_parser_t *par
 	}
 	if (parser->error == YAML_READER_ERROR)
 		vl_problem_add(problems, (struct vl_place){0, 0, -1}, NULL,
-			       "not text at byte %zu: %s; %s is YAML in UTF-8", parser->problem_offset,
-			       parser->problem, what);
+			       "not text at byte %zu: %s; %s is YAML in UTF-8",
+			       parser->problem_offset, parser->problem, what);
 	else
 		vl_problem_add(problems, place, NULL, "not YAML: %s%s%s",
 			       parser->context ? parser->context : "", parser->context ? ": " : "",
 			       parser->problem ? parser->problem : "");
+}
+
+static void refuse_depth(struct vl_problems *problems, const yaml_mark_t *mark, const char *what)
+{
+	vl_problem_add(problems, (struct vl_place){mark->line, mark->column, -1}, NULL,
+		       "nested more than %d deep; %s needs less", DEEPEST, what);
+}
+
+/* Whether the file nests no deeper than anything that can be said in it. The parser's time grows
+ * with the square of the depth. What is wrong otherwise is found when the document is loaded. */
+static bool is_shallow(const char *text, size_t length, const char *what,
+		       struct vl_problems *problems)
+{
+	yaml_parser_t parser;
+	yaml_event_t event;
+	bool is_over = false;
+	int depth = 0;
+
+	if (!yaml_parser_initialize(&parser)) {
+		vl_problem_add(problems, (struct vl_place){0, 0, -1}, NULL, "out of memory");
+		return false;
+	}
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
+	while (!is_over && depth <= DEEPEST && yaml_parser_parse(&parser, &event)) {
+		if (event.type == YAML_SEQUENCE_START_EVENT ||
+		    event.type == YAML_MAPPING_START_EVENT)
+			depth++;
+		else if (event.type == YAML_SEQUENCE_END_EVENT ||
+			 event.type == YAML_MAPPING_END_EVENT)
+			depth--;
+		is_over = event.type == YAML_STREAM_END_EVENT;
+		if (depth > DEEPEST)
+			refuse_depth(problems, &event.start_mark, what);
+		yaml_event_delete(&event);
+	}
+	yaml_parser_delete(&parser);
+	return depth <= DEEPEST;
 }
 
 /* A second document in the file would be ignored without a word. */
@@ -48,6 +87,8 @@ bool vl_document_load(const char *text, size_t length, const char *what, const c
 	yaml_parser_t parser;
 	bool loaded = false;
 
+	if (!is_shallow(text, length, what, problems))
+		return false;
 	if (!yaml_parser_initialize(&parser)) {
 		vl_problem_add(problems, (struct vl_place){0, 0, -1}, NULL, "out of memory");
 		return false;
@@ -66,4 +107,3 @@ bool vl_document_load(const char *text, size_t length, const char *what, const c
 	yaml_parser_delete(&parser);
 	return loaded;
 }
-

@@ -193,6 +193,8 @@ static void test_not_yaml(void)
 				"scenario is YAML in UTF-8\n");
 	refused(BASE "---\nname: two\n",
 		"f.yaml:6:1: a second document; put a scenario in a file of its own\n");
+	refused("a: [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\n",
+		"f.yaml:1:35: nested more than 32 deep; a scenario needs less\n");
 	refused("- a\n- b\n", "f.yaml:1:1: must be a mapping: lines of 'key: value'\n");
 	memset(&problems, 0, sizeof(problems));
 	CU_ASSERT_PTR_NULL(vl_scenario_parse(nul, sizeof(nul) - 1, NULL, &problems));
