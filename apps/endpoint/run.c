@@ -296,8 +296,7 @@ static int write_results(struct vl_endpoint_run *run)
 		status = VL_EXIT_FAILED;
 	if (!run->host_options->json)
 		return status;
-	if (!vl_json_file_write(vl_endpoint_report_json(run), run->host_options->json, error,
-				sizeof(error)))
+	if (!vl_json_file_commit(vl_endpoint_report_json(run), &run->json, error, sizeof(error)))
 		return status;
 	vl_command_error(run->command, "%s", error);
 	return VL_EXIT_FAILED;
@@ -313,6 +312,21 @@ static void close_run(struct vl_endpoint_run *run)
 	free(run->instances);
 }
 
+/* The exit status. */
+static int open_json(struct vl_endpoint_run *run)
+{
+	const char *json = run->host_options->json;
+	char error[512];
+
+	run->out = json && !strcmp(json, "-") ? stderr : stdout;
+	if (!vl_host_check_input(run->host_options, run->fault_options->events, error,
+				 sizeof(error)) &&
+	    (!json || !vl_output_open(&run->json, json, error, sizeof(error))))
+		return VL_EXIT_OK;
+	vl_command_error(run->command, "%s", error);
+	return VL_EXIT_USAGE;
+}
+
 int vl_endpoint_run(struct vl_endpoint_run *run)
 {
 	struct ticker ticker = {.run = run};
@@ -325,19 +339,21 @@ int vl_endpoint_run(struct vl_endpoint_run *run)
 		.grace = GRACE,
 	};
 	struct vl_host_session_config config = {0};
-	const char *json = run->host_options->json;
 	int status;
 
-	run->out = json && !strcmp(json, "-") ? stderr : stdout;
 	status = vl_faults_create(run->command, run->fault_options, run->host_options->seed,
 				  &run->faults);
 	if (status >= 0)
 		return status;
+	config.peer = run->client ? &run->client->destination : NULL;
 	vl_faults_configure(run->faults, &config.device);
 	run->instance.notification = config.device.cc;
-	status = vl_host_session_open(&run->session, run->command, run->host_options, run->operands,
-				      &config);
+	status = open_json(run);
+	if (!status)
+		status = vl_host_session_open(&run->session, run->command, run->host_options,
+					      run->operands, &config);
 	if (status) {
+		vl_output_abandon(&run->json);
 		vl_faults_destroy(run->faults);
 		return status;
 	}
@@ -355,6 +371,7 @@ int vl_endpoint_run(struct vl_endpoint_run *run)
 	close_run(run);
 	if (vl_host_session_close(&run->session))
 		status = VL_EXIT_FAILED;
+	vl_output_abandon(&run->json);
 	vl_faults_destroy(run->faults);
 	return status;
 }

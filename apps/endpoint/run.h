@@ -11,6 +11,7 @@
 #include "apps/endpoint/instance.h"
 #include "apps/fault/fault.h"
 #include "apps/host/session.h"
+#include "apps/report/output.h"
 
 struct vl_endpoint_run {
 	const struct vl_command *command;
@@ -23,7 +24,8 @@ struct vl_endpoint_run {
 	uint64_t duration;                       /* ns; 0: until it is over, or a signal */
 
 	/* The run's own. */
-	FILE *out; /* for people: the standard output, unless the JSON goes there */
+	FILE *out;             /* for people: the standard output, unless the JSON goes there */
+	struct vl_output json; /* opened before anything is started */
 	struct vl_host_session session;
 	struct vl_faults *faults;
 	struct vl_instance **instances; /* port_count x worker_count */

@@ -290,12 +290,17 @@ struct files {
 };
 
 static int open_files(const struct vl_command *command, const struct gen_options *values,
-		      struct files *files)
+		      const char *file, struct files *files)
 {
 	const char *paths[] = {values->host.json, values->hgrm, values->pacing_hgrm};
 	struct vl_output *outputs[] = {&files->json, &files->hgrm, &files->pacing};
 	char error[512];
 
+	if (vl_host_check_input(&values->host, file, error, sizeof(error)) ||
+	    vl_host_check_input(&values->host, values->fault.events, error, sizeof(error))) {
+		vl_command_error(command, "%s", error);
+		return VL_EXIT_USAGE;
+	}
 	for (unsigned int i = 0; i < 3; i++) {
 		for (unsigned int n = 0; n < i; n++) {
 			if (paths[i] && vl_output_is_same(paths[i], paths[n])) {
@@ -595,6 +600,9 @@ static int start(const struct vl_command *command, const struct gen_options *val
 
 	if (status >= 0)
 		return status;
+	/* A peer that is given may be a multicast group. */
+	if (config->to && config->groups.count && config->peer != GEN_PEER_GIVEN)
+		session_config.peer = &config->destination;
 	vl_faults_configure(faults, &session_config.device);
 	for (unsigned int i = 0; i < config->groups.count; i++)
 		vl_faults_configure_cc(faults, &groups[i].cc.resolved);
@@ -650,7 +658,7 @@ static int gen_main(const struct vl_command *command, int argc, char **argv)
 		status = collect(command, &values, file != NULL, &assignments);
 	if (status < 0) {
 		config = load(command, &values, &assignments.texts, file);
-		status = config ? open_files(command, &values, &files) : VL_EXIT_USAGE;
+		status = config ? open_files(command, &values, file, &files) : VL_EXIT_USAGE;
 	}
 	if (status == VL_EXIT_OK)
 		status = start(command, &values, &operands, config, &files);

@@ -28,32 +28,34 @@ int vl_address_parse(const char *text, union ibv_gid *address, char *error, size
 }
 
 /* Bits behind the prefix: all of them zero, or all of them one. */
-static bool has_host_bits(const struct vl_ip_address *own, bool ones)
+static bool has_host_bits(const union ibv_gid *address, uint32_t prefix_length, bool ones)
 {
 	uint32_t bits, mask;
 
-	memcpy(&bits, own->address.raw + 12, sizeof(bits));
+	memcpy(&bits, address->raw + 12, sizeof(bits));
 	bits = ntohl(bits);
-	mask = own->prefix_length ? UINT32_MAX >> own->prefix_length : UINT32_MAX;
+	mask = UINT32_MAX >> prefix_length;
 	return (bits & mask) == (ones ? mask : 0);
 }
 
-static const char *fault_of(const struct vl_ip_address *own)
+const char *vl_address_fault(const union ibv_gid *address, uint32_t prefix_length)
 {
 	static const uint8_t zero[16], loopback[16] = {[15] = 1};
-	const uint8_t *raw = own->address.raw;
+	const uint8_t *raw = address->raw;
 
-	if (!is_ipv4(&own->address)) {
+	if (!is_ipv4(address)) {
 		if (!memcmp(raw, zero, 16) || !memcmp(raw, loopback, 16) || raw[0] == 0xff)
 			return "no host can have this address";
 		return NULL;
 	}
 	if (!raw[12] || raw[12] == 127 || raw[12] >= 224)
 		return "no host can have this address";
-	if (own->prefix_length < 31 && has_host_bits(own, false))
-		return "this is the subnet's own address; give the host's";
-	if (own->prefix_length < 31 && has_host_bits(own, true))
-		return "this is the subnet's broadcast address; give the host's";
+	if (!prefix_length || prefix_length >= 31)
+		return NULL;
+	if (has_host_bits(address, prefix_length, false))
+		return "this is the subnet's own address";
+	if (has_host_bits(address, prefix_length, true))
+		return "this is the subnet's broadcast address";
 	return NULL;
 }
 
@@ -80,10 +82,10 @@ int vl_host_address_parse(const char *text, struct vl_ip_address *address, char 
 		return -EINVAL;
 	}
 	address->prefix_length = (uint8_t)length;
-	fault = fault_of(address);
+	fault = vl_address_fault(&address->address, address->prefix_length);
 	if (!fault)
 		return 0;
-	snprintf(error, size, "'%.64s': %s", text, fault);
+	snprintf(error, size, "'%.64s': %s; give the host's", text, fault);
 	return -EINVAL;
 }
 

@@ -20,6 +20,9 @@ int vl_address_parse(const char *text, union ibv_gid *address, char *error, size
  * address. */
 int vl_host_address_parse(const char *text, struct vl_ip_address *address, char *error,
 			  size_t size);
+/* What keeps a host from having an address in a subnet (0: any) as for vl_host_address_parse; NULL:
+ * nothing. */
+const char *vl_address_fault(const union ibv_gid *address, uint32_t prefix_length);
 /* "02:00:00:00:00:01": unicast, not zero. */
 int vl_mac_parse(const char *text, uint8_t mac[6], char *error, size_t size);
 

@@ -5,11 +5,13 @@
 
 #include "apps/host/addresses.h"
 #include "apps/host/plan.h"
+#include "apps/report/output.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define VALUE_LENGTH 80
 
@@ -177,12 +179,58 @@ int vl_host_plan(const struct vl_host_options *options, bool needs_addresses,
 				    i, config->ports[i].name,
 				    config->port_count > 1 ? "@N, N being the port's number" : "");
 	}
+	if (vl_output_is_same(options->json, options->pcap))
+		return fail(error, size,
+			    "--json and --pcap: %s cannot take two outputs; give each a file of "
+			    "its own",
+			    options->pcap);
 	if (options->pcp && options->vlan == VL_HOST_UNSET)
 		return fail(error, size,
 			    "--pcp: only frames with a tag have a priority; give --vlan too (0 is "
 			    "a priority without a VLAN)");
 	config->device.seed = options->seed;
 	return 0;
+}
+
+int vl_host_check_input(const struct vl_host_options *options, const char *input, char *error,
+			size_t size)
+{
+	const char *outputs[] = {options->json, options->pcap};
+
+	for (unsigned int i = 0; i < 2; i++) {
+		if (!access(input ? input : "", F_OK) && vl_output_is_same(outputs[i], input))
+			return fail(error, size,
+				    "--%s %s: an input would be overwritten; name another file",
+				    i ? "pcap" : "json", outputs[i]);
+	}
+	return 0;
+}
+
+int vl_host_check_peer(const struct vl_host_config *config, const union ibv_gid *peer, char *error,
+		       size_t size)
+{
+	char text[VL_ADDRESS_TEXT];
+	const char *fault = vl_address_fault(peer, 0);
+
+	vl_address_text(peer, text);
+	for (unsigned int i = 0; i < config->port_count; i++) {
+		const struct vl_ip_config *ip = &config->ports[i].ip;
+
+		for (uint32_t j = 0; j < ip->address_count && !fault; j++) {
+			struct vl_ip_config subnet = {.address_count = 1,
+						      .addresses = {ip->addresses[j]}};
+
+			if (!memcmp(&ip->addresses[j].address, peer, sizeof(*peer))) {
+				if (config->port_count == 1)
+					fault = "this is the own address, of --ip";
+			} else if (vl_ip_is_neighbour(&subnet, peer)) {
+				fault = vl_address_fault(peer, ip->addresses[j].prefix_length);
+			}
+		}
+	}
+	if (!fault)
+		return 0;
+	return fail(error, size, "the peer's address %s: %s; give the peer's", text, fault);
 }
 
 uint8_t vl_host_traffic_class(const struct vl_host_options *options, uint8_t dscp, uint8_t ecn)

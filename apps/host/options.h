@@ -64,6 +64,9 @@ struct vl_host_options {
 		.pcap_snaplen = 65535,                                                             \
 	}
 
+/* Whether the outputs leave an input alone, a file or NULL. 0, or -EINVAL with what is wrong. */
+int vl_host_check_input(const struct vl_host_options *options, const char *input, char *error,
+			size_t size);
 /* The traffic class that --dscp asks for; dscp where none was given. */
 uint8_t vl_host_traffic_class(const struct vl_host_options *options, uint8_t dscp, uint8_t ecn);
 

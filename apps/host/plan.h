@@ -13,4 +13,9 @@
 int vl_host_plan(const struct vl_host_options *options, bool needs_addresses,
 		 struct vl_host_config *config, char *error, size_t size);
 
+/* Whether the address can be a peer's: a host's, and no broadcast address of our subnets; not our
+ * own, unless another port may be wired to the one that has it. The same. */
+int vl_host_check_peer(const struct vl_host_config *config, const union ibv_gid *peer, char *error,
+		       size_t size);
+
 #endif

@@ -133,6 +133,10 @@ int vl_host_session_open(struct vl_host_session *session, const struct vl_comman
 		vl_command_error(command, "%s", text);
 		return VL_EXIT_USAGE;
 	}
+	if (config->peer && vl_host_check_peer(&host, config->peer, text, sizeof(text))) {
+		vl_command_error(command, "%s", text);
+		return VL_EXIT_USAGE;
+	}
 	host.device = config->device;
 	host.device.seed = options->seed;
 	host.frame_count = config->frame_count;

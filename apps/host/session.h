@@ -45,6 +45,7 @@ struct vl_host_session_config {
 	uint32_t frame_count;           /* of each worker's mempool */
 	uint32_t more_megabytes;        /* that EAL needs beyond the host's own */
 	bool needs_no_address;          /* --ip may be missing */
+	const union ibv_gid *peer;      /* a host that the command will talk to; NULL: not known */
 };
 
 /* VL_EXIT_OK; else everything is taken down again, the reason has been printed, and this is the

@@ -436,38 +436,57 @@ static int run_stage(const struct vl_ports *ports, const struct pfc_options *cho
 	return result;
 }
 
-static int write_histogram(const struct pfc_run *run, const char *path, struct vl_error *error)
+/* Opened before the run, so that what it finds has a place. */
+struct outputs {
+	struct vl_output json, histogram;
+};
+
+static int open_outputs(const struct pfc_options *chosen, struct outputs *outputs,
+			struct vl_error *error)
+{
+	int result = 0;
+
+	if (vl_output_is_same(chosen->json, chosen->histogram))
+		return vl_error_set(error, -EINVAL, "%s cannot take two outputs", chosen->json);
+	if (chosen->json)
+		result = vl_output_open(&outputs->json, chosen->json, error->text,
+					sizeof(error->text));
+	if (!result && chosen->histogram)
+		result = vl_output_open(&outputs->histogram, chosen->histogram, error->text,
+					sizeof(error->text));
+	return result ? -EINVAL : 0;
+}
+
+static int write_histogram(const struct pfc_run *run, struct vl_output *output,
+			   struct vl_error *error)
 {
 	struct vl_histogram *all = calloc(1, sizeof(*all));
-	struct vl_output output = {0};
-	int result;
+	int result = 0;
 
 	if (!all)
 		return vl_error_set(error, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < run->stage->port_count; i++)
 		vl_histogram_add(all, &run->stage->ports[i].storm.gaps);
-	result = vl_output_open(&output, path, error->text, sizeof(error->text));
-	if (!result && vl_histogram_write(all, 1000, output.file))
-		result = vl_error_set(error, -EIO, "%s: could not be written", path);
+	if (vl_histogram_write(all, 1000, output->file))
+		result = vl_error_set(error, -EIO, "%s: could not be written", output->path);
 	if (!result)
-		result = vl_output_commit(&output, error->text, sizeof(error->text));
-	vl_output_abandon(&output);
+		result = vl_output_commit(output, error->text, sizeof(error->text));
 	free(all);
 	return result;
 }
 
 static int report(const struct pfc_options *chosen, const struct pfc_run *run,
-		  struct vl_error *error)
+		  struct outputs *outputs, struct vl_error *error)
 {
 	int result = 0;
 
 	if (!chosen->json || strcmp(chosen->json, "-"))
 		pfc_report_text(run, stdout);
 	if (chosen->json)
-		result = vl_json_file_write(pfc_report_json(run), chosen->json, error->text,
-					    sizeof(error->text));
+		result = vl_json_file_commit(pfc_report_json(run), &outputs->json, error->text,
+					     sizeof(error->text));
 	if (!result && chosen->histogram)
-		result = write_histogram(run, chosen->histogram, error);
+		result = write_histogram(run, &outputs->histogram, error);
 	if (!result && pfc_run_late_gaps(run))
 		return VL_EXIT_FAILED;
 	return result;
@@ -485,6 +504,7 @@ static int pfc_main(const struct vl_command *command, int argc, char **argv)
 		.mbuf_count = MBUFS_OF_A_PORT,
 		.operands = &operands,
 	};
+	struct outputs outputs = {0};
 	struct vl_pfc_stage *stage;
 	struct vl_error error;
 	int status = vl_command_start(command, argc, argv, &chosen, &operands), result;
@@ -494,6 +514,8 @@ static int pfc_main(const struct vl_command *command, int argc, char **argv)
 	stage = malloc(sizeof(*stage));
 	result = stage ? check_options(&chosen, &error)
 		       : vl_error_set(&error, -ENOMEM, "out of memory");
+	if (!result)
+		result = open_outputs(&chosen, &outputs, &error);
 	if (!result) {
 		vl_pfc_stage_init(stage);
 		config.telemetry = chosen.telemetry;
@@ -503,8 +525,10 @@ static int pfc_main(const struct vl_command *command, int argc, char **argv)
 	if (!result)
 		result = run_stage(&ports, &chosen, &run, stage, &error);
 	if (!result)
-		result = report(&chosen, &run, &error);
+		result = report(&chosen, &run, &outputs, &error);
 	vl_ports_close(&ports);
+	vl_output_abandon(&outputs.json);
+	vl_output_abandon(&outputs.histogram);
 	free(stage);
 	if (result >= 0)
 		return result;

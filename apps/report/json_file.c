@@ -6,24 +6,32 @@
 #include <errno.h>
 #include <string.h>
 
-int vl_json_file_write(json_t *root, const char *path, char *error, size_t error_size)
+int vl_json_file_commit(json_t *root, struct vl_output *output, char *error, size_t error_size)
 {
-	struct vl_output output = {0};
-	int result;
+	int result = 0;
 
 	if (!root) {
-		snprintf(error, error_size, "%s: %s", path, strerror(ENOMEM));
-		return -ENOMEM;
-	}
-	result = vl_output_open(&output, path, error, error_size);
-	if (!result &&
-	    (json_dumpf(root, output.file, JSON_INDENT(2)) || fputc('\n', output.file) < 0)) {
-		snprintf(error, error_size, "%s: could not be written", path);
+		snprintf(error, error_size, "%s: %s", output->path, strerror(ENOMEM));
+		result = -ENOMEM;
+	} else if (json_dumpf(root, output->file, JSON_INDENT(2)) ||
+		   fputc('\n', output->file) < 0) {
+		snprintf(error, error_size, "%s: could not be written", output->path);
 		result = -EIO;
 	}
 	if (!result)
-		result = vl_output_commit(&output, error, error_size);
-	vl_output_abandon(&output);
+		result = vl_output_commit(output, error, error_size);
+	vl_output_abandon(output);
+	json_decref(root);
+	return result;
+}
+
+int vl_json_file_write(json_t *root, const char *path, char *error, size_t error_size)
+{
+	struct vl_output output;
+	int result = vl_output_open(&output, path, error, error_size);
+
+	if (!result)
+		return vl_json_file_commit(root, &output, error, error_size);
 	json_decref(root);
 	return result;
 }

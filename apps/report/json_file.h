@@ -11,7 +11,10 @@
 #include "apps/report/output.h"
 
 /* Takes root over; NULL is taken for what it means: no memory. path "-" is the standard output. 0,
- * or a negative errno value with a message. */
+ * or a negative errno value with a message. Long runs open the output before, so that results have
+ * a place; it is empty afterwards. */
+int vl_json_file_commit(json_t *root, struct vl_output *output, char *error, size_t error_size);
+/* The same with a file that was not opened before. */
 int vl_json_file_write(json_t *root, const char *path, char *error, size_t error_size);
 
 #endif

@@ -8,6 +8,9 @@
 
 #include "tests/support/command.h"
 
+/* An endpoint that none of these tests is to start. */
+#define NOWHERE "--port null --ip 10.0.0.1/24 -D 1ms"
+
 /* As expect, in an empty directory but for $C, a capture. */
 static void expect_afresh(const char *command, int status, const char *text)
 {
@@ -32,15 +35,34 @@ static void the_scenario_is_not_overwritten(void)
 		      "would be overwritten");
 }
 
+static void events_and_configurations_are_not_overwritten(void)
+{
+	expect_afresh("$V faults drop-every-100th >e; $V endpoint " NOWHERE " --events e --json e",
+		      2, "an input would be overwritten");
+	expect_afresh("$V faults drop-every-100th >e; $V endpoint " NOWHERE " --events e --pcap e",
+		      2, "an input would be overwritten");
+	expect_afresh("$V gen --show >g; $V gen g --loopback --json g", 2,
+		      "an input would be overwritten");
+	expect_afresh("$V replay --port null --json $C $C", 2, "would overwrite");
+}
+
 static void two_outputs_do_not_share_a_file(void)
 {
 	expect_afresh("$V lab --json same --pcap same", 2, "two outputs");
 	expect_afresh("$V lab --json - --pcap -", 2, "two outputs");
+	expect_afresh("$V endpoint " NOWHERE " --json same --pcap same", 2, "two outputs");
+	expect_afresh("$V gen --loopback -D 1 --json same --pcap same", 2, "two outputs");
+	expect_afresh("$V pfc --port null --storm --rate 1Gb/s --json same --histogram same", 2,
+		      "two outputs");
 }
 
 static void an_output_that_cannot_be_opened_is_wrong_usage(void)
 {
 	expect_afresh("$V lab --json /no/such/place", 2, "No such file or directory");
+	expect_afresh("$V endpoint " NOWHERE " --json /no/such/place", 2, "No such file");
+	expect_afresh("$V pfc --port null --storm --rate 1Gb/s --time 1ms --json /no/such/place", 2,
+		      "No such file");
+	expect_afresh("$V replay --port null --json /no/such/place $C", 2, "No such file");
 	expect_afresh("$V lab --pcap /no/such/place", 2, "No such file or directory");
 	expect_afresh("$V inspect --json /no/such/place $C", 2, "No such file or directory");
 	expect_afresh("$V replay --json /no/such/place $C", 2, "No such file or directory");
@@ -69,6 +91,8 @@ static void what_selects_packets_needs_a_capture(void)
 static const struct test tests[] = {
 	{"the_capture_is_not_overwritten", the_capture_is_not_overwritten},
 	{"the_scenario_is_not_overwritten", the_scenario_is_not_overwritten},
+	{"events_and_configurations_are_not_overwritten",
+	 events_and_configurations_are_not_overwritten},
 	{"two_outputs_do_not_share_a_file", two_outputs_do_not_share_a_file},
 	{"an_output_that_cannot_be_opened_is_wrong_usage",
 	 an_output_that_cannot_be_opened_is_wrong_usage},

@@ -184,12 +184,51 @@ static void test_too_many(void)
 	expect_error(line, "17 ports, at most 16");
 }
 
+/* A peer that is none would be waited for as one that is silent: for a minute. */
+static void expect_peer(const char *line, const char *peer, const char *text)
+{
+	struct vl_host_config config;
+	union ibv_gid address;
+
+	CU_ASSERT_EQUAL_FATAL(plan(line, &config), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_address_parse(peer, &address, error, sizeof(error)), 0);
+	error[0] = '\0';
+	CU_ASSERT_EQUAL(vl_host_check_peer(&config, &address, error, sizeof(error)),
+			text ? -EINVAL : 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(error, text ? text : ""));
+}
+
+static void test_peers(void)
+{
+	static const char one[] = "--port null --ip 10.0.0.1/24 --ip fd00::1/64";
+	static const char two[] = "--port null --port null --ip 10.0.0.1/24 --ip 10.0.0.2/24@1";
+
+	expect_peer(one, "10.0.0.2", NULL);
+	expect_peer(one, "10.0.1.255", NULL);
+	expect_peer(one, "fd00::2", NULL);
+	expect_peer(one, "fe80::1", NULL);
+	expect_peer(one, "10.0.0.1", "peer's address 10.0.0.1: this is the own address");
+	expect_peer(one, "fd00::1", "this is the own address");
+	expect_peer(one, "10.0.0.255", "the subnet's broadcast address; give the peer's");
+	expect_peer(one, "10.0.0.0", "the subnet's own address");
+	for (unsigned int i = 0; i < 7; i++) {
+		static const char *const nobody[] = {"0.0.0.0",   "255.255.255.255",
+						     "224.0.0.9", "127.0.0.1",
+						     "::",        "::1",
+						     "ff02::1"};
+
+		expect_peer(one, nobody[i], "no host can have this address");
+	}
+	expect_peer(two, "10.0.0.2", NULL);
+	expect_peer(two, "10.0.0.255", "broadcast address");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 		{"one_port", test_one_port},           {"defaults", test_defaults},
 		{"several_ports", test_several_ports}, {"wrong_values", test_wrong_values},
-		{"too_many", test_too_many},
+		{"too_many", test_too_many},           {"peers", test_peers},
 	};
 
 	return RUN_SUITE("unit/host_plan", tests, argc, argv);

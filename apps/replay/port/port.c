@@ -314,7 +314,7 @@ static int send_all(struct run *run)
 	return result;
 }
 
-static int report(struct run *run, uint64_t unsent, const char *json)
+static int report(struct run *run, uint64_t unsent, const char *json, struct vl_output *output)
 {
 	struct replay_port_result result = {
 		.chosen = run->chosen,
@@ -337,8 +337,8 @@ static int report(struct run *run, uint64_t unsent, const char *json)
 				 source_damage(run->feed.source, i));
 		status = VL_EXIT_FAILED;
 	}
-	if (json && vl_json_file_write(replay_port_report_json(&result), json, run->error.text,
-				       sizeof(run->error.text)))
+	if (json && vl_json_file_commit(replay_port_report_json(&result), output, run->error.text,
+					sizeof(run->error.text)))
 		return -EIO;
 	if (result.statistics.tx_errors || (unsent && !result.interrupted))
 		status = VL_EXIT_FAILED;
@@ -349,9 +349,13 @@ int replay_to_port(const struct vl_command *command, const struct replay_port_op
 		   const struct vl_operands *operands, const char *json)
 {
 	struct run run = {.command = command, .chosen = chosen, .operands = operands};
+	struct vl_output output = {0};
 	uint64_t unsent = 0;
 	int result = read_options(&run);
 
+	if (!result && json &&
+	    vl_output_open(&output, json, run.error.text, sizeof(run.error.text)))
+		result = -EINVAL;
 	if (!result)
 		result = open_source(&run);
 	run.stage = calloc(1, sizeof(*run.stage));
@@ -365,8 +369,9 @@ int replay_to_port(const struct vl_command *command, const struct replay_port_op
 	if (run.stage)
 		unsent = vl_replay_stage_release(run.stage);
 	if (!result)
-		result = report(&run, unsent, json);
+		result = report(&run, unsent, json, &output);
 	vl_ports_close(&run.ports);
+	vl_output_abandon(&output);
 	source_close(run.feed.source);
 	psn_flows_free(run.feed.flows);
 	free(run.stage);
