@@ -80,11 +80,11 @@ static void check_ports(struct findings *findings, const struct vl_command *comm
 }
 
 static int write_json(const struct vl_command *command, const struct findings *findings,
-		      const char *path)
+		      struct vl_output *output)
 {
 	char error[256];
 
-	if (!vl_json_file_write(findings_json(findings), path, error, sizeof(error)))
+	if (!vl_json_file_commit(findings_json(findings), output, error, sizeof(error)))
 		return VL_EXIT_OK;
 	vl_command_error(command, "%s", error);
 	return VL_EXIT_FAILED;
@@ -107,7 +107,9 @@ static int run_doctor(const struct vl_command *command, int argc, char **argv)
 {
 	struct doctor_options given = {0};
 	struct vl_operands operands;
+	struct vl_output output = {0};
 	struct findings *findings;
+	char error[512];
 	int status = vl_command_start(command, argc, argv, &given, &operands);
 
 	if (status >= 0)
@@ -115,8 +117,13 @@ static int run_doctor(const struct vl_command *command, int argc, char **argv)
 	status = check_names(command, &given.ports);
 	if (status)
 		return status;
+	if (given.json && vl_output_open(&output, given.json, error, sizeof(error))) {
+		vl_command_error(command, "%s", error);
+		return VL_EXIT_USAGE;
+	}
 	findings = calloc(1, sizeof(*findings));
 	if (!findings) {
+		vl_output_abandon(&output);
 		vl_command_error(command, "no memory");
 		return VL_EXIT_FAILED;
 	}
@@ -130,7 +137,7 @@ static int run_doctor(const struct vl_command *command, int argc, char **argv)
 	if (!given.json || strcmp(given.json, "-"))
 		findings_print(findings, stdout);
 	if (given.json)
-		status = write_json(command, findings, given.json);
+		status = write_json(command, findings, &output);
 	if (!status && findings_count(findings, FINDING_NEEDED))
 		status = VL_EXIT_FAILED;
 	free(findings);

@@ -26,6 +26,8 @@ static void the_capture_is_not_overwritten(void)
 	expect_afresh("$V inspect --json $C $C", 2, "would overwrite");
 	expect_afresh("ln -s $C link; $V inspect --json link $C", 2, "would overwrite");
 	expect_afresh("$V replay --json $C $C", 2, "would overwrite");
+	expect_afresh("$V verdict --peer 10.77.0.2 --json $C $C", 2, "would overwrite");
+	expect_afresh("$V verdict --peer 10.77.0.2 --json ./$C $C", 2, "would overwrite");
 	expect_afresh("$V replay --json $C $C >/dev/null 2>&1; $V inspect -q $C", 0, "");
 }
 
@@ -63,6 +65,8 @@ static void an_output_that_cannot_be_opened_is_wrong_usage(void)
 	expect_afresh("$V pfc --port null --storm --rate 1Gb/s --time 1ms --json /no/such/place", 2,
 		      "No such file");
 	expect_afresh("$V replay --port null --json /no/such/place $C", 2, "No such file");
+	expect_afresh("$V verdict --peer 10.77.0.2 --json /no/such/place $C", 2, "No such file");
+	expect_afresh("$V doctor --json /no/such/place", 2, "No such file");
 	expect_afresh("$V lab --pcap /no/such/place", 2, "No such file or directory");
 	expect_afresh("$V inspect --json /no/such/place $C", 2, "No such file or directory");
 	expect_afresh("$V replay --json /no/such/place $C", 2, "No such file or directory");
