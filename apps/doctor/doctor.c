@@ -20,6 +20,7 @@
 struct doctor_options {
 	struct vl_texts ports;
 	const char *json;
+	bool kinds;
 };
 
 static const struct vl_option options[] = {
@@ -31,6 +32,10 @@ static const struct vl_option options[] = {
 		 "by a cable show that pause frames pass",
 	 .type = VL_OPTION_TEXTS,
 	 .offset = offsetof(struct doctor_options, ports)},
+	{.name = "kinds",
+	 .help = "List the kinds of ports, with their options, and end",
+	 .type = VL_OPTION_FLAG,
+	 .offset = offsetof(struct doctor_options, kinds)},
 	{.name = "json",
 	 .argument = "FILE",
 	 .help = "Write the findings as JSON; - is the standard output",
@@ -114,6 +119,10 @@ static int run_doctor(const struct vl_command *command, int argc, char **argv)
 
 	if (status >= 0)
 		return status;
+	if (given.kinds) {
+		fputs(vl_port_names_help(), stdout);
+		return VL_EXIT_OK;
+	}
 	status = check_names(command, &given.ports);
 	if (status)
 		return status;

@@ -525,12 +525,13 @@ static struct vl_port *open_memif(const char *name, const char *detail,
 				  const struct vl_port_config *config, int *code,
 				  struct vl_error *error)
 {
-	uint32_t id = 0;
+	uint32_t id = 0, buffer = 0;
 	bool is_server = false, is_client = false;
 	const struct vl_port_option options[] = {
 		{.name = "server", .flag = &is_server},
 		{.name = "client", .flag = &is_client},
 		{.name = "id", .number = &id, .most = MAX_ID},
+		{.name = "buffer", .number = &buffer, .least = 256, .most = MAX_LENGTH},
 	};
 	char path[VL_PORT_DETAIL_LENGTH];
 	struct memif_port *memif;
@@ -552,6 +553,8 @@ static struct vl_port *open_memif(const char *name, const char *detail,
 	}
 	memif->listener = memif->stop = -1;
 	fill_in(memif, name, path, id, config);
+	if (buffer)
+		memif->config.buffer_size = RTE_ALIGN_CEIL(buffer, RTE_CACHE_LINE_SIZE);
 	return start(memif,
 		     is_server   ? MEMIF_SERVER
 		     : is_client ? MEMIF_CLIENT
@@ -561,9 +564,13 @@ static struct vl_port *open_memif(const char *name, const char *detail,
 
 const struct vl_port_kind vl_port_kind_memif = {
 	.prefix = "memif:",
-	.help = "  memif:PATH[,server|client][,id=N]\n"
+	.help = "  memif:PATH[,server|client][,id=N][,buffer=N]\n"
 		"                               memory shared with another process, by a socket at "
 		"PATH; by\n"
-		"                               itself the first to come is the server\n",
+		"                               itself the first to come is the server. buffer: "
+		"bytes of each\n"
+		"                               buffer of a client [MTU]: DPDK's server wants no "
+		"larger ones\n"
+		"                               than its mbufs\n",
 	.open = open_memif,
 };

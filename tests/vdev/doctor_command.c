@@ -91,6 +91,7 @@ static void test_needed(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(output, "no interface nosuch"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(output, "\"needed\": true"));
 	expect_line("$V --port eth0 2>&1", 2, "unknown kind");
+	expect("$V --kinds", 0, "af_packet:IF[,frames=N]");
 	expect_line("$V one 2>&1", 2, "");
 	expect("$V --port null --json /nonexistent/x 2>&1", 2, "/nonexistent/x");
 }

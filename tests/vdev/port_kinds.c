@@ -234,7 +234,7 @@ static const struct {
 } peers[] = {
 	{"memif:%s/own", "memif:%s/own"},
 	{"vdev:net_memif0,role=server,id=7,bsize=2048,socket-abstract=no,socket=%s/server",
-	 "memif:%s/server,client,id=7"},
+	 "memif:%s/server,client,id=7,buffer=2048"},
 	{"vdev:net_memif0,role=client,id=7,bsize=2048,socket-abstract=no,socket=%s/client",
 	 "memif:%s/client,server,id=7"},
 };
