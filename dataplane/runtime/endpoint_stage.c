@@ -136,7 +136,7 @@ uint32_t vl_endpoint_stage_send(struct vl_endpoint_stage *stage, bool received, 
 	if (received || stage->pending_count || vl_endpoint_next_deadline(stage->endpoint) <= now)
 		make_burst(stage, now);
 	sent = flush(stage);
-	if (stage->streams)
+	if (stage->streams && !stage->pending_count)
 		sent += vl_stream_stage_send(stage->streams, now);
 	return sent;
 }

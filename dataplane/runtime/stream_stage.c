@@ -215,9 +215,12 @@ uint32_t vl_stream_stage_send(struct vl_stream_stage *streams, uint64_t now)
 	struct vl_stream *stream;
 	uint32_t sent = 0;
 
+	/* What is made goes out first, as frames of a flow keep their order. */
+	if (!flush(streams, &sent))
+		return sent;
 	endpoint->sends_streams = endpoint->filter.transmit || endpoint->tap.see;
 	if (unlikely(endpoint->sends_streams))
-		return 0;
+		return sent;
 	for (unsigned int i = 0; i < ROUND_BURSTS; i++) {
 		if (!flush(streams, &sent))
 			return sent;
