@@ -203,33 +203,38 @@ static const struct {
 
 struct assignments {
 	struct vl_texts texts;
+	const char *options[VL_MAX_TEXTS]; /* which each was made of; NULL: a --set */
 	struct vl_arena arena;
 	bool is_full;
 };
 
-static void add(struct assignments *assignments, const char *text)
+static void add(struct assignments *assignments, const char *text, const char *option)
 {
-	if (text && assignments->texts.count < VL_MAX_TEXTS)
+	if (text && assignments->texts.count < VL_MAX_TEXTS) {
+		assignments->options[assignments->texts.count] = option;
 		assignments->texts.values[assignments->texts.count++] = text;
-	else
+	} else {
 		assignments->is_full = true;
+	}
 }
 
-static void assign(struct assignments *assignments, const char *key, const char *value)
+static void assign(struct assignments *assignments, const char *option, const char *key,
+		   const char *value)
 {
 	/* Plain seconds, as perftest has them. */
 	bool is_seconds = (!strcmp(key, "duration") || !strcmp(key, "warm_up")) && *value &&
 			  !value[strspn(value, "0123456789")] && strcmp(value, "0");
 
 	add(assignments,
-	    vl_arena_print(&assignments->arena, "%s=%s%s", key, value, is_seconds ? "s" : ""));
+	    vl_arena_print(&assignments->arena, "%s=%s%s", key, value, is_seconds ? "s" : ""),
+	    option);
 }
 
 /* -1: go on, else an exit status. */
 static int collect(const struct vl_command *command, const struct gen_options *values,
 		   bool has_file, struct assignments *assignments)
 {
-	const char *value;
+	const char *value, *option;
 
 	for (unsigned int i = 0; i < KEY_COUNT; i++) {
 		value = *(const char *const *)((const char *)values + keys_of_options[i].offset);
@@ -242,16 +247,18 @@ static int collect(const struct vl_command *command, const struct gen_options *v
 					 keys_of_options[i].option, keys_of_options[i].key, value);
 			return VL_EXIT_USAGE;
 		}
-		assign(assignments, keys_of_options[i].key, value);
+		option = vl_arena_print(&assignments->arena, "%s %s", keys_of_options[i].option,
+					value);
+		assign(assignments, option, keys_of_options[i].key, value);
 	}
 	if (values->loopback && !values->to)
-		assign(assignments, "to", LOOPBACK_PEER);
+		assign(assignments, "--loopback", "to", LOOPBACK_PEER);
 	if (values->cm)
-		assign(assignments, "peer", "cm");
+		assign(assignments, "--cm", "peer", "cm");
 	if (values->remote_qpn != UNSET)
-		assign(assignments, "peer", "given");
+		assign(assignments, "--remote-qpn", "peer", "given");
 	for (unsigned int i = 0; i < values->sets.count; i++)
-		add(assignments, values->sets.values[i]);
+		add(assignments, values->sets.values[i], NULL);
 	if (!assignments->is_full)
 		return -1;
 	vl_command_error(command, "more than %d settings; write a file", VL_MAX_TEXTS);
@@ -259,7 +266,7 @@ static int collect(const struct vl_command *command, const struct gen_options *v
 }
 
 static struct gen_config *load(const struct vl_command *command, const struct gen_options *values,
-			       const struct vl_texts *assignments, const char *path)
+			       const struct assignments *assignments, const char *path)
 {
 	uint32_t path_mtu = 128u << (values->host.path_mtu ? values->host.path_mtu : IBV_MTU_4096);
 	static struct vl_problems problems;
@@ -267,7 +274,9 @@ static struct gen_config *load(const struct vl_command *command, const struct ge
 	char error[512], *text;
 	size_t length;
 
-	problems.file = path ? path : "options";
+	problems.file = path ? path : "verbline gen";
+	problems.is_without_places = !path;
+	problems.options = assignments->options;
 	text = path ? vl_scenario_read_file(path, &length, error, sizeof(error))
 		    : strdup(default_file);
 	if (!text) {
@@ -276,7 +285,7 @@ static struct gen_config *load(const struct vl_command *command, const struct ge
 	}
 	if (!path)
 		length = strlen(text);
-	config = gen_config_parse(text, length, assignments, path_mtu, &problems);
+	config = gen_config_parse(text, length, &assignments->texts, path_mtu, &problems);
 	free(text);
 	if (!config)
 		vl_problems_print(&problems, stderr);
@@ -657,7 +666,7 @@ static int gen_main(const struct vl_command *command, int argc, char **argv)
 	if (status < 0)
 		status = collect(command, &values, file != NULL, &assignments);
 	if (status < 0) {
-		config = load(command, &values, &assignments.texts, file);
+		config = load(command, &values, &assignments, file);
 		status = config ? open_files(command, &values, file, &files) : VL_EXIT_USAGE;
 	}
 	if (status == VL_EXIT_OK)
@@ -684,7 +693,7 @@ const struct vl_command vl_gen_command = {
 		"(--show prints one to start from, --keys explains all).\n\n"
 		"Exit status: 0, or 1 if queue pairs failed, messages did not complete, or a rate "
 		"was "
-		"missed by more than 0.1%.",
+		"missed by more than 0.1% (one that CNPs kept down is not).",
 	.examples =
 		"verbline gen --loopback -D 3\n"
 		"verbline gen --port af_packet:eth1 --ip 10.0.0.1/24 --to 10.0.0.2 -q 4 -s 64KiB\n"

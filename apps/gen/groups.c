@@ -183,12 +183,13 @@ static void check_rate(const struct gen_run *run, const struct gen_group_result 
 {
 	double off = result->sent - result->expected;
 	double allowed = TOLERANCE * result->expected + granularity(result) / result->seconds;
-	char late[100];
+	char late[140];
 	bool is_slowed = result->group->cc.resolved.algorithm != &vl_cc_none && cnps(run);
 
 	snprintf(late, sizeof(late),
-		 "; its schedules were put off by %.1f ms: the CPU was taken, or the peer slow",
-		 (double)result->put_off / 1e6);
+		 "; its schedules were put off by %.1f ms%s: the CPU was taken, or the peer slow",
+		 (double)result->put_off / 1e6,
+		 result->group->qps > 1 ? ", all queue pairs added up" : "");
 	check->name = "rate";
 	check->passed = (off >= -allowed && off <= allowed) || (off < 0 && is_slowed);
 	snprintf(check->text, sizeof(check->text),

@@ -47,7 +47,7 @@ const char *gen_clock_text(enum vl_control_clock_kind clock);
 struct gen_check {
 	const char *name;
 	bool passed;
-	char text[256];
+	char text[300];
 };
 #define GEN_MAX_CHECKS (2 * GEN_MAX_GROUPS + GEN_MAX_STREAMS)
 /* What must be: rates held, no queue pair failed, all that was to complete has. Returns how many

@@ -40,18 +40,24 @@ void vl_problem_add(struct vl_problems *problems, struct vl_place place, const c
 	problems->list[at] = problem;
 }
 
+static void print_place(const struct vl_problems *problems, const struct vl_place *place, FILE *out)
+{
+	if (place->override >= 0 && problems->options && problems->options[place->override])
+		fputs(problems->options[place->override], out);
+	else if (place->override >= 0)
+		fprintf(out, "--set %s", problems->overrides[place->override]);
+	else if (problems->is_without_places)
+		fputs(problems->file, out);
+	else
+		fprintf(out, "%s:%zu:%zu", problems->file, place->line + 1, place->column + 1);
+}
+
 void vl_problems_print(const struct vl_problems *problems, FILE *out)
 {
-	const struct vl_problem *problem;
 
 	for (unsigned int i = 0; i < problems->count && i < VL_MAX_PROBLEMS; i++) {
-		problem = &problems->list[i];
-		if (problem->place.override >= 0)
-			fprintf(out, "--set %s: %s\n", problems->overrides[problem->place.override],
-				problem->text);
-		else
-			fprintf(out, "%s:%zu:%zu: %s\n", problems->file, problem->place.line + 1,
-				problem->place.column + 1, problem->text);
+		print_place(problems, &problems->list[i].place, out);
+		fprintf(out, ": %s\n", problems->list[i].text);
 	}
 	if (problems->count > VL_MAX_PROBLEMS)
 		fprintf(out, "%s: and %u more\n", problems->file,

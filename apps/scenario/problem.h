@@ -5,6 +5,7 @@
 #ifndef VERBLINE_SCENARIO_PROBLEM_H
 #define VERBLINE_SCENARIO_PROBLEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -23,7 +24,11 @@ struct vl_problem {
 
 struct vl_problems {
 	const char *file;
-	const char *const *overrides; /* as typed */
+	bool is_without_places;       /* file is no file of the user's: leave line and column out */
+	const char *const *overrides; /* as typed after --set */
+	/* Of each override the option that it was made of, as "--rate 10"; NULL: it was a --set.
+	 * NULL: all were. */
+	const char *const *options;
 	unsigned int count; /* may exceed VL_MAX_PROBLEMS: then only the first found are kept */
 	struct vl_problem list[VL_MAX_PROBLEMS];
 };

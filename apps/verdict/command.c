@@ -7,6 +7,7 @@
 
 #include "apps/report/json_file.h"
 #include "apps/verdict/options.h"
+#include "apps/verdict/private.h"
 #include "apps/verdict/verdict.h"
 #include "dataplane/capture/reader.h"
 
@@ -179,6 +180,15 @@ static int verdict_main(const struct vl_command *command, int argc, char **argv)
 		return VL_EXIT_FAILED;
 	}
 	status = judge(command, verdict, operands.values[0], values.interface);
+	if (status == VL_EXIT_OK && !verdict->frames_received && !verdict->frames_transmitted) {
+		vl_command_error(
+			command,
+			"%s: no RDMA packet from or to %s%s, so there is nothing to judge; "
+			"'verbline inspect' lists the hosts",
+			operands.values[0], values.peer,
+			values.interface == UINT64_MAX ? "" : " at that interface");
+		status = VL_EXIT_USAGE;
+	}
 	if (status != VL_EXIT_USAGE) {
 		if (!values.json || strcmp(values.json, "-"))
 			vl_verdict_print(verdict, stdout);

@@ -59,6 +59,8 @@ static void test_wrong_usage(void)
 	expect_line("$V verdict $P/rxe-loss-rc-send-ipv4.pcap --peer 10.0.0", 2,
 		    "--peer: give the address");
 	expect_line("$V verdict /nonexistent.pcap --peer 10.0.0.1", 2, "No such file");
+	expect_line("$V verdict $P/rxe-loss-rc-send-ipv4.pcap --peer 10.77.0.9", 2,
+		    "no RDMA packet from or to 10.77.0.9");
 }
 
 static void test_faults(void)

@@ -222,7 +222,9 @@ static void test_usage(void)
 	expect("$V --show > shown.yaml; $V shown.yaml --port nosuch:1 --ip 10.0.0.1/24", 2,
 	       "nosuch");
 	expect("$V --keys", 0, "ramp_from");
-	expect("$V --loopback -q 0", 2, "groups[0].qps");
+	expect("$V --loopback -q 0", 2, "--qps 0: groups[0].qps");
+	expect("$V --loopback --set groups[0].qps=0", 2, "--set groups[0].qps=0: groups[0].qps");
+	expect("$V", 2, "verbline gen: the peer is missing");
 	expect("$V --loopback --port null", 2, "--loopback has ports");
 	expect("echo 'groups: [{qps: 2}]' > two.yaml; $V two.yaml --loopback -q 3", 2,
 	       "--set groups[0].qps=3");

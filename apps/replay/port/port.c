@@ -195,7 +195,7 @@ static void show_progress(struct run *run)
 	    vl_worker_call(run->ports.worker, look, &taken))
 		return;
 	late = taken.counters.late_reader + taken.counters.late_port + taken.counters.late_machine;
-	fprintf(stderr, "\r%" PRIu64 " frames sent, %.4g frames/s, %" PRIu64 " late\033[K",
+	fprintf(stderr, "\r%" PRIu64 " frames sent, %.0f frames/s, %" PRIu64 " late\033[K",
 		taken.counters.frames,
 		(double)(taken.counters.frames - run->shown_frames) * 1e9 /
 			(double)(now - run->shown),

@@ -47,14 +47,15 @@ static void print_sent(const struct replay_port_result *result, FILE *out)
 	const struct vl_replay_counters *counters = &result->stage->counters;
 	char texts[3][VL_QUANTITY_TEXT], how[80];
 	double time = seconds(counters);
+	double rate = time > 0 ? (double)(counters->frames - 1) / time : 0;
 
 	fprintf(out, "Sent %" PRIu64 " frames, %s, out of %s, %s", counters->frames,
 		vl_quantity_text(VL_QUANTITY_SIZE, counters->bytes, texts[0]), result->port,
 		describe_schedule(&result->feed->schedule, how, sizeof(how)));
 	if (time > 0)
-		fprintf(out, ", in %s: %.4g frames/s, %s",
-			duration(counters->last - counters->first, texts[1]),
-			(double)(counters->frames - 1) / time,
+		fprintf(out, ", in %s: %.*f frames/s, %s",
+			duration(counters->last - counters->first, texts[1]), rate < 100 ? 2 : 0,
+			rate,
 			vl_quantity_text(VL_QUANTITY_RATE,
 					 (uint64_t)((double)counters->bytes * 8 / time), texts[2]));
 	fputc('\n', out);
