@@ -185,7 +185,8 @@ static void take_event(void *context, const struct vl_cm_event *event, uint64_t 
 		break;
 	case VL_CM_EVENT_DISCONNECTED:
 		go_down(link);
-		if (!peer->is_ending && gen_application_is_active(peer->application))
+		if (!peer->is_ending && (peer->application->state == GEN_CONNECTING ||
+					 gen_application_is_active(peer->application)))
 			gen_application_fail(peer->application, "the peer ended connection %u",
 					     link->n);
 		break;
