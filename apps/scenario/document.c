@@ -3,7 +3,8 @@
 
 #include "apps/scenario/document.h"
 
-#define DEEPEST 32
+#define DEEPEST      32
+#define MOST_ANCHORS 1000
 
 static void refuse_syntax(struct vl_problems *problems, const yaml_parser_t *parser,
 			  const char *what)
@@ -30,22 +31,31 @@ static void refuse_depth(struct vl_problems *problems, const yaml_mark_t *mark, 
 		       "nested more than %d deep; %s needs less", DEEPEST, what);
 }
 
-/* Whether the file nests no deeper than anything that can be said in it. The parser's time grows
- * with the square of the depth. What is wrong otherwise is found when the document is loaded. */
-static bool is_shallow(const char *text, size_t length, const char *what,
-		       struct vl_problems *problems)
+static bool has_anchor(const yaml_event_t *event)
+{
+	return (event->type == YAML_SCALAR_EVENT && event->data.scalar.anchor) ||
+	       (event->type == YAML_SEQUENCE_START_EVENT && event->data.sequence_start.anchor) ||
+	       (event->type == YAML_MAPPING_START_EVENT && event->data.mapping_start.anchor);
+}
+
+/* Whether the file nests no deeper than anything that can be said in it, and has no more anchors
+ * than anybody needs: the parser's time grows with the square of both. What is wrong otherwise is
+ * found when the document is loaded. */
+static bool is_modest(const char *text, size_t length, const char *what,
+		      struct vl_problems *problems)
 {
 	yaml_parser_t parser;
 	yaml_event_t event;
 	bool is_over = false;
-	int depth = 0;
+	int depth = 0, anchors = 0;
 
 	if (!yaml_parser_initialize(&parser)) {
 		vl_problem_add(problems, (struct vl_place){0, 0, -1}, NULL, "out of memory");
 		return false;
 	}
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
-	while (!is_over && depth <= DEEPEST && yaml_parser_parse(&parser, &event)) {
+	while (!is_over && depth <= DEEPEST && anchors <= MOST_ANCHORS &&
+	       yaml_parser_parse(&parser, &event)) {
 		if (event.type == YAML_SEQUENCE_START_EVENT ||
 		    event.type == YAML_MAPPING_START_EVENT)
 			depth++;
@@ -55,10 +65,17 @@ static bool is_shallow(const char *text, size_t length, const char *what,
 		is_over = event.type == YAML_STREAM_END_EVENT;
 		if (depth > DEEPEST)
 			refuse_depth(problems, &event.start_mark, what);
+		anchors += has_anchor(&event);
+		if (anchors > MOST_ANCHORS)
+			vl_problem_add(problems,
+				       (struct vl_place){event.start_mark.line,
+							 event.start_mark.column, -1},
+				       NULL, "more than %d anchors; %s needs less", MOST_ANCHORS,
+				       what);
 		yaml_event_delete(&event);
 	}
 	yaml_parser_delete(&parser);
-	return depth <= DEEPEST;
+	return depth <= DEEPEST && anchors <= MOST_ANCHORS;
 }
 
 /* A second document in the file would be ignored without a word. */
@@ -87,7 +104,7 @@ bool vl_document_load(const char *text, size_t length, const char *what, const c
 	yaml_parser_t parser;
 	bool loaded = false;
 
-	if (!is_shallow(text, length, what, problems))
+	if (!is_modest(text, length, what, problems))
 		return false;
 	if (!yaml_parser_initialize(&parser)) {
 		vl_problem_add(problems, (struct vl_place){0, 0, -1}, NULL, "out of memory");

@@ -179,6 +179,16 @@ static void test_values(void)
 	vl_scenario_free(scenario);
 }
 
+static void test_many_anchors(void)
+{
+	static char text[16384];
+	size_t length = 0;
+
+	for (int i = 0; i <= 1000; i++)
+		length += (size_t)snprintf(text + length, sizeof(text) - length, "- &a%d x\n", i);
+	refused(text, "f.yaml:1001:3: more than 1000 anchors; a scenario needs less\n");
+}
+
 static void test_not_yaml(void)
 {
 	static const char nul[] = "name: a\0b\n";
@@ -487,6 +497,7 @@ static const struct test tests[] = {
 	{"bottleneck_at_an_endpoint", test_bottleneck_at_an_endpoint},
 	{"values", test_values},
 	{"not_yaml", test_not_yaml},
+	{"many_anchors", test_many_anchors},
 	{"keys", test_keys},
 	{"shapes", test_shapes},
 	{"units_and_bounds", test_units_and_bounds},
