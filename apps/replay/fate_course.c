@@ -75,18 +75,27 @@ void course_pass_unexplained(const struct scene *scene, struct course *course, u
 
 typedef bool response_test(const struct recorded_packet *response, int64_t position);
 
-/* Whether the next response is what a request brought, perhaps behind voluntary ACKs; then the
- * course has come to it. */
+/* Whether the next response is what a request brought, perhaps behind voluntary ACKs or the rest of
+ * an answer; then the course has come to it. */
 static bool comes_next(const struct scene *scene, struct course *course,
 		       const struct recorded_packet *request, response_test *test, int64_t position)
 {
 	struct course skipping = *course;
 	const struct recorded_packet *response = next_response(scene, &skipping, request);
 
-	while (response && !test(response, position) && is_ack(&response->packet) &&
-	       response->position < skipping.expected) {
-		skipping.cost += response->position + 1 == skipping.expected ? COST_VOLUNTARY_ACK
-									     : COST_LATE_ACK;
+	while (response && !test(response, position)) {
+		/* The rest of an answer that has a gap, and that was under way when what it lacks
+		 * was asked for. */
+		bool is_rest = test == is_data_of && response->position > position &&
+			       is_continuation(scene, skipping.next);
+
+		if (!is_rest &&
+		    !(is_ack(&response->packet) && response->position < skipping.expected))
+			break;
+		if (!is_rest)
+			skipping.cost += response->position + 1 == skipping.expected
+						 ? COST_VOLUNTARY_ACK
+						 : COST_LATE_ACK;
 		skipping.next++;
 		response = next_response(scene, &skipping, request);
 	}
