@@ -186,6 +186,7 @@ static void count_missing(struct run *run, const struct recorded_packet *recorde
 	struct trial *trial = run->trial;
 
 	trial->compared++;
+	drain_completions(run);
 	if (run->outcomes.most_retries > 7 && run->failure == IBV_WC_RETRY_EXC_ERR) {
 		trial->explained++;
 		trial->habits[REPLAY_HABIT_retry_count_seven_never_ends]++;
