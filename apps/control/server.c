@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "apps/control/channel.h"
+#include "apps/host/addresses.h"
 #include "dataplane/generate/responder.h"
 #include "transport/random.h"
 
@@ -63,12 +64,27 @@ struct vl_control_server {
 
 /* ---- Sessions ------------------------------------------------------------------------------ */
 
+static void tell(const struct session *session, const char *what)
+{
+	const struct vl_control_server_config *config = &session->server->config;
+	char address[VL_ADDRESS_TEXT], line[160];
+
+	if (!config->tell)
+		return;
+	snprintf(line, sizeof(line), "control: %s %s, %u queue pairs",
+		 vl_address_text(&session->peer, address), what,
+		 vl_responder_set_count(session->responders));
+	config->tell(config->tell_context, line);
+}
+
 static void forget_partners(struct session *session)
 {
 	struct cc_choice *choice;
 
 	if (!session->responders)
 		return;
+	if (vl_responder_set_count(session->responders))
+		tell(session, "goes");
 	session->is_opening = false;
 	session->server->qp_count -= vl_responder_set_count(session->responders);
 	session->server->memory -= session->memory;
@@ -325,6 +341,7 @@ static bool connect_partners(struct session *session, uint64_t now)
 	opened->rkey = local.rkey;
 	opened->qkey = local.qkey;
 	opened->count = open->count;
+	tell(session, "is served");
 	return true;
 }
 

@@ -27,6 +27,10 @@ struct vl_control_server_config {
 	/* Notification point of partners whose congestion control the client chooses [the client's
 	 * choice]. Copied. */
 	const struct vl_cc_parameters *notification;
+	/* A line for people when a client has its first queue pairs, and when they are gone. NULL:
+	 * nobody is told. */
+	void (*tell)(void *context, const char *line);
+	void *tell_context;
 };
 
 #define VL_CONTROL_SERVER_COUNTERS(X)                                                              \

@@ -96,11 +96,20 @@ static int open_perftest_server(struct vl_instance *instance)
 				 instance->perftest_target);
 }
 
+static void tell_of_control(void *context, const char *line)
+{
+	vl_notice(context, "%s", line);
+}
+
 static int open_service(struct vl_instance *instance, enum vl_instance_service service,
 			uint64_t now)
 {
 	const struct vl_instance_config *config = &instance->config;
-	const struct vl_control_server_config control = {.notification = config->notification};
+	const struct vl_control_server_config control = {
+		.notification = config->notification,
+		.tell = tell_of_control,
+		.tell_context = instance->notices,
+	};
 	int error = 0;
 
 	switch (service) {

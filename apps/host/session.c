@@ -33,19 +33,22 @@ static void count_signal(int number)
 		signal(number, SIG_DFL);
 }
 
-static void catch_signals(struct sigaction before[2])
+#define END_SIGNALS 3
+static const int end_signals[END_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
+
+static void catch_signals(struct sigaction before[END_SIGNALS])
 {
 	const struct sigaction action = {.sa_handler = count_signal};
 
 	signal_count = 0;
-	sigaction(SIGINT, &action, &before[0]);
-	sigaction(SIGTERM, &action, &before[1]);
+	for (unsigned int i = 0; i < END_SIGNALS; i++)
+		sigaction(end_signals[i], &action, &before[i]);
 }
 
-static void release_signals(const struct sigaction before[2])
+static void release_signals(const struct sigaction before[END_SIGNALS])
 {
-	sigaction(SIGINT, &before[0], NULL);
-	sigaction(SIGTERM, &before[1], NULL);
+	for (unsigned int i = 0; i < END_SIGNALS; i++)
+		sigaction(end_signals[i], &before[i], NULL);
 }
 
 /* ---- Opening ---------------------------------------------------------------------------- */
@@ -237,7 +240,7 @@ static int run_to_end(struct vl_host_session *session, const struct vl_host_loop
 
 int vl_host_session_run(struct vl_host_session *session, const struct vl_host_loop *loop)
 {
-	struct sigaction before[2];
+	struct sigaction before[END_SIGNALS];
 	struct vl_error error;
 	int status = VL_EXIT_FAILED;
 

@@ -59,9 +59,9 @@ int vl_host_session_open(struct vl_host_session *session, const struct vl_comman
 struct vl_host_loop {
 	/* Every interval. False: the run is over. */
 	bool (*tick)(void *context, uint64_t now);
-	/* Once, at the first SIGINT or SIGTERM, or when duration is over: the command begins to end
-	 * (disconnects, ...), and ticks go on until one says false or grace is over. NULL: the run
-	 * ends at once. A second signal ends it in any case. */
+	/* Once, at the first SIGINT, SIGTERM or SIGHUP, or when duration is over: the command
+	 * begins to end (disconnects, ...), and ticks go on until one says false or grace is over.
+	 * NULL: the run ends at once. A second signal ends it in any case. */
 	void (*end)(void *context, uint64_t now);
 	void *context;
 	uint64_t interval; /* ns; 0: 100 ms; at least 1 ms */

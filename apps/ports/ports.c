@@ -24,6 +24,7 @@ void vl_ports_catch_signals(void)
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
 }
 
 bool vl_ports_interrupted(void)

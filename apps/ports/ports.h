@@ -39,7 +39,8 @@ int vl_ports_open(struct vl_ports *ports, const struct vl_ports_config *config,
 /* Stops the worker, closes the ports, ends DPDK. Fine on zeros. */
 void vl_ports_close(struct vl_ports *ports);
 
-/* From now on SIGINT and SIGTERM ask for an orderly end; the second of a kind ends at once. */
+/* From now on SIGINT, SIGTERM and SIGHUP ask for an orderly end; the second of a kind ends at once.
+ */
 void vl_ports_catch_signals(void);
 bool vl_ports_interrupted(void);
 /* The longest frame that a port of that MTU takes, with two VLAN tags. */

@@ -164,8 +164,8 @@ static bool is_duplicate(const struct vl_cm_connection *connection,
 	       connection->local_psn == req->starting_psn;
 }
 
-/* The peer's QP cannot be that of two connections: the old one is gone, IBTA 12.9.8.3. It is asked,
- * so that a forged request ends nothing that its peer still knows. */
+/* The peer's QP cannot be that of two connections: the old one is gone, IBTA 12.9.8.3, and is ended
+ * as if the peer were still there: by a DREQ. */
 static void refuse_stale(struct vl_cm_connection *old, const struct vl_cm_datagram *datagram,
 			 const struct vl_cm_message *message, uint64_t now)
 {
