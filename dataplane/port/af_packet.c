@@ -73,6 +73,13 @@ static struct vl_port *open_af_packet(const char *name, const char *detail,
 		return NULL;
 	plan.held_descriptor = vl_kernel_interface_take_all(
 		&interface, vl_ethdev_wants_other_mac(config, interface.mac));
+	if (plan.held_descriptor < 0) {
+		*code = vl_error_set(error, plan.held_descriptor,
+				     "port %s: %s cannot be told to pass frames for other "
+				     "addresses up: %s",
+				     name, interface.name, strerror(-plan.held_descriptor));
+		return NULL;
+	}
 	plan.link_rate = interface.link_rate;
 	plan.rate_is_known = true;
 	plan.max_mtu = (uint16_t)RTE_MIN(interface.mtu, (uint32_t)VL_PORT_MAX_MTU);

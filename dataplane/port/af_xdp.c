@@ -64,14 +64,23 @@ static struct vl_port *open_af_xdp(const char *name, const char *detail,
 					    &plan.mtu, error);
 	if (*code)
 		return NULL;
+	plan.held_descriptor = vl_kernel_interface_take_all(
+		&interface, vl_ethdev_wants_other_mac(config, interface.mac));
+	if (plan.held_descriptor < 0) {
+		*code = vl_error_set(error, plan.held_descriptor,
+				     "port %s: %s cannot be told to pass frames for other "
+				     "addresses up: %s",
+				     name, interface.name, strerror(-plan.held_descriptor));
+		return NULL;
+	}
 	number = vl_port_next_number();
 	snprintf(mempool_name, sizeof(mempool_name), "xdp%u", number);
 	plan.own_mempool = vl_mempool_create_page(mempool_name, BUFFERS, error);
-	if (!plan.own_mempool)
+	if (!plan.own_mempool) {
+		close(plan.held_descriptor);
 		return NULL;
+	}
 	plan.max_mtu = (uint16_t)most;
-	plan.held_descriptor = vl_kernel_interface_take_all(
-		&interface, vl_ethdev_wants_other_mac(config, interface.mac));
 	plan.link_rate = interface.link_rate;
 	plan.rate_is_known = true;
 	snprintf(plan.devargs, sizeof(plan.devargs),
