@@ -34,14 +34,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MEMORY_MB     256
-#define MESSAGE       65536u
-#define PATH_MTU      4096u
-#define RING_SIZE     512u
-#define FRAMES        1023u
-#define ROUNDS        3
-#define TESTPMD_PART  0.35
-#define MANY_QPS_PART 0.8 /* 1 / 1.25 */
+#define MEMORY_MB       256
+#define MESSAGE         65536u
+#define PATH_MTU        4096u
+#define RING_SIZE       512u
+#define FRAMES          1023u
+#define ROUNDS          3
+#define TESTPMD_SECONDS 6 /* it takes its time to start, and then prints once a second */
+#define TESTPMD_PART    0.35
+#define MANY_QPS_PART   0.8 /* 1 / 1.25 */
 
 static const uint32_t flow_counts[] = {1, 100, 10000};
 #define FLOW_COUNTS 3
@@ -327,8 +328,7 @@ static int run(const struct options *options, struct results *results, struct vl
 				return -1;
 		}
 		if (testpmd && (round == 1 || options->seconds > 2)) {
-			double rate = measure_testpmd(options->seconds > 2 ? 4.5 : 3.5,
-						      vl_eal_has_hugepages());
+			double rate = measure_testpmd(TESTPMD_SECONDS, vl_eal_has_hugepages());
 
 			results->testpmd = rate > results->testpmd ? rate : results->testpmd;
 		}
