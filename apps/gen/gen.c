@@ -11,6 +11,7 @@
 #include "apps/host/session.h"
 #include "apps/report/config.h"
 #include "apps/report/output.h"
+#include "dataplane/runtime/constant_stage.h"
 #include "dataplane/runtime/stream_stage.h"
 
 #include <errno.h>
@@ -430,6 +431,22 @@ static struct gen_given given_of(const struct gen_options *values)
 	};
 }
 
+/* What messages carry is sent without being read; of short ones a copy is as cheap. */
+static int set_constant(const struct gen_run *run, const struct gen_application *application)
+{
+	const struct vl_traffic_memory *memory = vl_generator_memory(application->generator);
+	struct vl_error error;
+
+	if (vl_traffic_pattern_length(memory) < VL_TRAFFIC_PATTERN_PERIOD ||
+	    !vl_host_set_constant(run->session->host, application->config.port,
+				  application->config.worker, memory->memory,
+				  vl_traffic_pattern_length(memory), VL_TRAFFIC_PATTERN_PERIOD, 0,
+				  &error))
+		return VL_EXIT_OK;
+	vl_command_error(run->command, "%s", error.text);
+	return VL_EXIT_FAILED;
+}
+
 static int open_applications(struct gen_run *run, const struct gen_options *values)
 {
 	struct vl_host *host = run->session->host;
@@ -464,6 +481,8 @@ static int open_applications(struct gen_run *run, const struct gen_options *valu
 					 run->applications[i].error);
 			return VL_EXIT_FAILED;
 		}
+		if (run->config->groups.count && set_constant(run, &run->applications[i]))
+			return VL_EXIT_FAILED;
 		run->share_count += run->applications[i].share_count;
 	}
 	run->shares = calloc(run->share_count + 1, sizeof(*run->shares));
@@ -616,8 +635,11 @@ static int start(const struct vl_command *command, const struct gen_options *val
 	for (unsigned int i = 0; i < config->groups.count; i++)
 		vl_faults_configure_cc(faults, &groups[i].cc.resolved);
 	run.is_terminal = isatty(fileno(run.out)) && terminal && strcmp(terminal, "dumb");
+	session_config.more_megabytes = (uint32_t)values->host.workers *
+					(uint32_t)values->host.ports.count *
+					vl_constant_stage_megabytes(0);
 	if (config->streams.count)
-		session_config.more_megabytes =
+		session_config.more_megabytes +=
 			vl_stream_stage_megabytes(config->streams.count, 0, LONGEST_STREAM_FRAME);
 	session_config.device.max_qp = config->qp_count + SPARE_QPS;
 	if (session_config.device.max_qp < LEAST_MAX_QP)

@@ -7,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Content of messages repeats after this; longer memory is left untouched (zero). */
-#define PATTERN_LENGTH 65536u
-
 int vl_traffic_memory_open(struct vl_traffic_memory *memory, struct vl_device *device,
 			   uint32_t largest_message, void *bytes)
 {
@@ -23,8 +20,11 @@ int vl_traffic_memory_open(struct vl_traffic_memory *memory, struct vl_device *d
 		if (!memory->memory)
 			return -ENOMEM;
 	}
-	for (uint64_t i = 0; i < size / 2 && i < PATTERN_LENGTH; i++)
-		memory->memory[i] = (uint8_t)(i + (i >> 8));
+	for (uint64_t i = 0; i < vl_traffic_pattern_length(memory); i++) {
+		uint64_t place = i % VL_TRAFFIC_PATTERN_PERIOD;
+
+		memory->memory[i] = (uint8_t)(place + (place >> 8));
+	}
 	memory->pd = vl_alloc_pd(device, &status);
 	if (memory->pd)
 		memory->mr = vl_reg_mr(memory->pd, memory->memory, size, VL_TRAFFIC_MEMORY_ADDRESS,

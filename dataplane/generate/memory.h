@@ -14,6 +14,10 @@
 #include "transport/verbline.h"
 
 #define VL_TRAFFIC_MEMORY_ADDRESS UINT64_C(0x100000000)
+/* What messages carry repeats with this, bytes, so that it can be sent without being read
+ * (dataplane/constant_payload.h); so far that is longer than this, the rest is zero. */
+#define VL_TRAFFIC_PATTERN_PERIOD 4096u
+#define VL_TRAFFIC_PATTERN_LENGTH (UINT64_C(16) << 20)
 
 struct vl_traffic_memory {
 	struct vl_pd *pd;
@@ -34,6 +38,14 @@ int vl_traffic_memory_open(struct vl_traffic_memory *memory, struct vl_device *d
 			   uint32_t largest_message, void *bytes);
 /* Fine on zeros. */
 void vl_traffic_memory_close(struct vl_traffic_memory *memory);
+
+/* Bytes from the beginning that hold the pattern; nobody here writes to them. */
+static inline uint64_t vl_traffic_pattern_length(const struct vl_traffic_memory *memory)
+{
+	uint64_t half = vl_traffic_memory_size(memory->largest_message) / 2;
+
+	return half < VL_TRAFFIC_PATTERN_LENGTH ? half : VL_TRAFFIC_PATTERN_LENGTH;
+}
 
 static inline uint64_t vl_traffic_source_address(void)
 {
