@@ -47,10 +47,11 @@ static void serve(const char *client, int status, const char *text)
 	char command[1024];
 
 	snprintf(command, sizeof(command),
-		 "$V endpoint --port memif:$PWD/m.sock,server --ip 10.0.0.2/24 --no-hugepages "
+		 "rm -f server.log; $V endpoint --port memif:$PWD/m.sock,server --ip 10.0.0.2/24 "
+		 "--no-hugepages "
 		 "--json server.json -v > server.log 2>&1 & P=$!; "
 		 "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do "
-		 "grep -q Listening server.log && break; sleep 0.2; done; "
+		 "grep -qs Listening server.log && break; sleep 0.2; done; "
 		 "$V %s --port memif:$PWD/m.sock --ip 10.0.0.1/24 --no-hugepages; S=$?; "
 		 "kill -INT $P; wait $P; exit $S",
 		 client);
