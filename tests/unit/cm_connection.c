@@ -560,13 +560,15 @@ static void test_unknown_and_forged(void)
 	CU_ASSERT_EQUAL(last_seen[1].transaction_id, 42);
 	CU_ASSERT_EQUAL(last_seen[1].drep.local_comm_id, 8);
 	CU_ASSERT_EQUAL(last_seen[1].drep.remote_comm_id, 7);
-	message = (struct vl_cm_message){.attribute_id = VL_CM_REP, .rep = {9, 8}};
+	message = (struct vl_cm_message){.attribute_id = VL_CM_REP,
+					 .rep = {.local_comm_id = 9, .remote_comm_id = 8}};
 	cm_pair_inject_message(scene.pair, 1, NULL, &message);
 	cm_pair_run(scene.pair, SECOND / 100);
 	CU_ASSERT_EQUAL(last_seen[1].attribute_id, VL_CM_REJ);
 	CU_ASSERT_EQUAL(last_seen[1].rej.reason, VL_CM_REJECT_INVALID_COMM_ID);
 	CU_ASSERT_EQUAL(last_seen[1].rej.message_rejected, VL_CM_ANSWERS_REP);
-	message = (struct vl_cm_message){.attribute_id = VL_CM_LAP, .lap = {9, 8}};
+	message = (struct vl_cm_message){.attribute_id = VL_CM_LAP,
+					 .lap = {.local_comm_id = 9, .remote_comm_id = 8}};
 	cm_pair_inject_message(scene.pair, 1, NULL, &message);
 	cm_pair_run(scene.pair, SECOND / 100);
 	CU_ASSERT_EQUAL(last_seen[1].attribute_id, VL_CM_APR);
