@@ -16,6 +16,7 @@
 #include "dataplane/runtime/eal.h"
 #include "tests/bench/live_limit.h"
 #include "tests/bench/machine.h"
+#include "tests/bench/options.h"
 #include "tests/vdev/live_pair.h"
 #include "transport/wire/icrc.h"
 
@@ -23,7 +24,6 @@
 
 #include <jansson.h>
 
-#include <getopt.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,12 +42,6 @@
 #define RING_SIZE     512u
 /* Few, so that they stay in the cache. */
 #define CONSTANT_FRAMES 128u
-
-struct options {
-	const char *json;
-	double seconds, require;
-	bool no_huge;
-};
 
 struct results {
 	bool hugepages, has_priority;
@@ -451,41 +445,9 @@ static int write_json(const char *path, const struct results *results)
 	return result;
 }
 
-static bool parse_options(int argc, char **argv, struct options *options)
-{
-	static const struct option names[] = {
-		{"json", required_argument, NULL, 'j'},
-		{"seconds", required_argument, NULL, 's'},
-		{"quick", no_argument, NULL, 'q'},
-		{"no-huge", no_argument, NULL, 'n'},
-		{"require", required_argument, NULL, 'r'},
-		{NULL, 0, NULL, 0},
-	};
-	char *end = NULL;
-	int name;
-
-	while ((name = getopt_long(argc, argv, "", names, NULL)) != -1) {
-		if (name == 'j')
-			options->json = optarg;
-		else if (name == 's')
-			options->seconds = strtod(optarg, &end);
-		else if (name == 'q')
-			options->seconds = 0.3;
-		else if (name == 'n')
-			options->no_huge = true;
-		else if (name == 'r')
-			options->require = strtod(optarg, &end);
-		else
-			return false;
-		if (end && *end)
-			return false;
-	}
-	return optind == argc && options->seconds >= 0.1 && options->seconds <= 600;
-}
-
 static int run_benchmark(const void *context)
 {
-	const struct options *options = context;
+	const struct bench_options *options = context;
 	const struct vl_eal_config eal = {
 		.worker_count = 2,
 		.memory_mb = EAL_MEMORY_MB,
@@ -521,9 +483,9 @@ static int run_benchmark(const void *context)
 
 int main(int argc, char **argv)
 {
-	struct options options = {.seconds = 3};
+	struct bench_options options = {.seconds = 3};
 
-	if (!parse_options(argc, argv, &options)) {
+	if (!bench_options_parse(&options, argc, argv, 0.3)) {
 		fprintf(stderr,
 			"usage: bench-live [--json FILE] [--seconds N | --quick] [--no-huge] "
 			"[--require GBPS]\n");

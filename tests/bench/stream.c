@@ -19,6 +19,7 @@
 #include "dataplane/runtime/stream_stage.h"
 #include "dataplane/stream/stream.h"
 #include "tests/bench/machine.h"
+#include "tests/bench/options.h"
 #include "tests/bench/testpmd.h"
 #include "transport/wire/icrc.h"
 #include "transport/wire/opcode.h"
@@ -28,7 +29,6 @@
 
 #include <jansson.h>
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,12 +46,6 @@
 
 static const uint32_t flow_counts[] = {1, 100, 10000};
 #define FLOW_COUNTS 3
-
-struct options {
-	const char *json;
-	double seconds, require;
-	bool no_huge;
-};
 
 struct results {
 	double rates[FLOW_COUNTS]; /* Mpps, best of the rounds */
@@ -316,7 +310,7 @@ static double measure_testpmd(double seconds, bool hugepages)
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-static int run(const struct options *options, struct results *results, struct vl_error *error)
+static int run(const struct bench_options *options, struct results *results, struct vl_error *error)
 {
 	bool testpmd = testpmd_is_installed();
 
@@ -379,7 +373,7 @@ static int write_json(const char *path, const struct results *results)
 	return result;
 }
 
-static int judge(const struct options *options, const struct results *results)
+static int judge(const struct bench_options *options, const struct results *results)
 {
 	int result = 0;
 
@@ -406,7 +400,7 @@ static int judge(const struct options *options, const struct results *results)
 
 static int run_benchmark(const void *context)
 {
-	const struct options *options = context;
+	const struct bench_options *options = context;
 	const struct vl_eal_config eal = {
 		.worker_count = 2,
 		.memory_mb = MEMORY_MB,
@@ -436,43 +430,11 @@ static int run_benchmark(const void *context)
 	return judge(options, &results);
 }
 
-static bool parse_options(int argc, char **argv, struct options *options)
-{
-	static const struct option names[] = {
-		{"json", required_argument, NULL, 'j'},
-		{"seconds", required_argument, NULL, 's'},
-		{"quick", no_argument, NULL, 'q'},
-		{"no-huge", no_argument, NULL, 'n'},
-		{"require", required_argument, NULL, 'r'},
-		{NULL, 0, NULL, 0},
-	};
-	char *end = NULL;
-	int name;
-
-	while ((name = getopt_long(argc, argv, "", names, NULL)) != -1) {
-		if (name == 'j')
-			options->json = optarg;
-		else if (name == 's')
-			options->seconds = strtod(optarg, &end);
-		else if (name == 'q')
-			options->seconds = 0.6;
-		else if (name == 'n')
-			options->no_huge = true;
-		else if (name == 'r')
-			options->require = strtod(optarg, &end);
-		else
-			return false;
-		if (end && *end)
-			return false;
-	}
-	return optind == argc && options->seconds >= 0.1 && options->seconds <= 600;
-}
-
 int main(int argc, char **argv)
 {
-	struct options options = {.seconds = 3};
+	struct bench_options options = {.seconds = 3};
 
-	if (!parse_options(argc, argv, &options)) {
+	if (!bench_options_parse(&options, argc, argv, 0.6)) {
 		fprintf(stderr, "usage: bench-stream [--json FILE] [--seconds N | --quick] "
 				"[--no-huge] [--require MPPS]\n");
 		return 2;
