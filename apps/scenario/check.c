@@ -334,12 +334,72 @@ static void check_outputs(struct vl_loader *loader, const struct vl_scenario *sc
 		vl_section_problem(loader, &scenario->outputs.section, "pcap_at", "%s", error);
 }
 
+/* ---- Parts that are not there --------------------------------------------------------------- */
+
+static void require(struct vl_loader *loader, const struct vl_scenario *scenario, const char *field,
+		    const char *meaning)
+{
+	if (!vl_section_has(&vl_scenario_schema, &scenario->section, field))
+		vl_section_problem(loader, &scenario->section, field, "is missing; it is %s",
+				   meaning);
+}
+
+static void check_parts(struct vl_loader *loader, const struct vl_scenario *scenario)
+{
+	if (yaml_document_get_node(loader->document, scenario->section.node)->type !=
+	    YAML_MAPPING_NODE)
+		return;
+	require(loader, scenario, "endpoints", "a list of endpoints and groups of them");
+	require(loader, scenario, "links", "a list of links, each of both directions");
+	if (!scenario->workloads.count)
+		require(loader, scenario, "flows", "a list of flows");
+}
+
+static void refuse_unbuilt_switch(struct vl_loader *loader, const struct vl_scenario_switch *sw)
+{
+	if (sw->preset)
+		vl_section_problem(loader, &sw->section, "preset",
+				   "presets cannot be used yet; give the values");
+	if (sw->config_db)
+		vl_section_problem(loader, &sw->section, "config_db",
+				   "CONFIG_DB files cannot be used yet; give the values");
+}
+
+/* Whatever can be written but not run yet is refused, not passed over. */
+static void refuse_unbuilt(struct vl_loader *loader, const struct vl_scenario *scenario)
+{
+	const struct vl_scenario_switch *switches = scenario->switches.elements;
+	const struct vl_scenario_links *links = scenario->links.elements;
+
+	if (scenario->fabric != VL_SCENARIO_AS_CONFIGURED)
+		vl_section_problem(loader, &scenario->section, "fabric",
+				   "only as_configured can be run yet");
+	if (scenario->infiniband.section.node)
+		vl_section_problem(loader, &scenario->section, "infiniband",
+				   "InfiniBand cannot be run yet; take it out");
+	if (scenario->topology.section.node)
+		vl_section_problem(loader, &scenario->section, "topology",
+				   "topologies cannot be made yet; list endpoints and links");
+	if (scenario->workloads.count)
+		vl_section_problem(loader, &scenario->section, "workloads",
+				   "workloads cannot be run yet; give flows");
+	for (unsigned int i = 0; i < scenario->switches.count; i++)
+		refuse_unbuilt_switch(loader, &switches[i]);
+	for (unsigned int i = 0; i < scenario->links.count; i++) {
+		if (links[i].link)
+			vl_section_problem(loader, &links[i].section, "link",
+					   "links cannot be named yet; give rate and delay");
+	}
+}
+
 void vl_scenario_check(struct vl_loader *loader, struct vl_scenario *scenario)
 {
 	struct vl_scenario_switch *switches = scenario->switches.elements;
 	struct vl_scenario_flow *flows = scenario->flows.elements;
 	bool whole;
 
+	check_parts(loader, scenario);
+	refuse_unbuilt(loader, scenario);
 	vl_scenario_check_cc(loader, &scenario->cc);
 	for (unsigned int i = 0; i < scenario->flows.count; i++)
 		check_flow(loader, scenario, &flows[i]);

@@ -32,7 +32,7 @@ static const struct vl_scenario_cc cc_defaults = {.algorithm = ALGORITHM_DCQCN};
 const struct vl_schema vl_scenario_cc_schema = {cc_fields, COUNT(cc_fields),
 						sizeof(struct vl_scenario_cc), &cc_defaults};
 
-/* ---- Nodes and links --------------------------------------------------------------------- */
+/* ---- Endpoints --------------------------------------------------------------------------- */
 
 static const struct vl_field endpoint_fields[] = {
 	NAME_FIELD("name", struct vl_scenario_endpoints, name, "what flows and links call it",
@@ -44,78 +44,6 @@ static const struct vl_scenario_endpoints endpoint_defaults = {.count = 1};
 static const struct vl_schema endpoint_schema = {endpoint_fields, COUNT(endpoint_fields),
 						 sizeof(struct vl_scenario_endpoints),
 						 &endpoint_defaults};
-
-static const char *const ecn_points[] = {"dequeue", "enqueue", NULL};
-
-static const struct vl_field ecn_fields[] = {
-	QUANTITY_FIELD("kmin", struct vl_scenario_ecn, kmin, SIZE, 0, UINT64_C(1) << 30,
-		       "no packet is marked up to this queue length [100KB]"),
-	QUANTITY_FIELD("kmax", struct vl_scenario_ecn, kmax, SIZE, 0, UINT64_C(1) << 30,
-		       "every packet is marked above this queue length [400KB]"),
-	FRACTION_FIELD("pmax", struct vl_scenario_ecn, pmax,
-		       "the probability of marking at kmax [20%]"),
-	CHOICE_FIELD("at", struct vl_scenario_ecn, point, ecn_points,
-		     "when the queue is looked at: dequeue or enqueue [dequeue]"),
-};
-static const struct vl_scenario_ecn ecn_defaults = {
-	.kmin = 100000, .kmax = 400000, .pmax = 0.2, .point = VL_SCENARIO_ECN_DEQUEUE};
-static const struct vl_schema ecn_schema = {ecn_fields, COUNT(ecn_fields),
-					    sizeof(struct vl_scenario_ecn), &ecn_defaults};
-
-static const struct vl_field pfc_fields[] = {
-	QUANTITY_FIELD("xoff", struct vl_scenario_pfc, xoff, SIZE, 1, UINT64_C(1) << 32,
-		       "pause the sender when so much of it is in the buffer [500KB]"),
-	QUANTITY_FIELD("xon", struct vl_scenario_pfc, xon, SIZE, 0, UINT64_C(1) << 32,
-		       "let it go on at so much [450KB]"),
-	QUANTITY_FIELD("headroom", struct vl_scenario_pfc, headroom, SIZE, 0, UINT64_C(1) << 32,
-		       "room for what still comes after a pause [100KB]"),
-};
-static const struct vl_scenario_pfc pfc_defaults = {
-	.xoff = 500000, .xon = 450000, .headroom = 100000};
-static const struct vl_schema pfc_schema = {pfc_fields, COUNT(pfc_fields),
-					    sizeof(struct vl_scenario_pfc), &pfc_defaults};
-
-static const struct vl_field switch_fields[] = {
-	NAME_FIELD("name", struct vl_scenario_switch, name, "what links call it", true),
-	QUANTITY_FIELD("buffer", struct vl_scenario_switch, buffer, SIZE, 10000, UINT64_C(1) << 33,
-		       "shared by all ports [16MB]"),
-	QUANTITY_FIELD("queue_limit", struct vl_scenario_switch, queue_limit, SIZE, 5000,
-		       UINT64_C(1) << 33, "longest queue of one port and priority [the buffer]"),
-	MAPPING_FIELD("ecn", struct vl_scenario_switch, ecn, &ecn_schema,
-		      "marking at every port, for the data's priorities [off]"),
-	MAPPING_FIELD("pfc", struct vl_scenario_switch, pfc, &pfc_schema,
-		      "lossless by pauses, for the data's priorities [off]"),
-};
-static const struct vl_scenario_switch switch_defaults = {.buffer = 16000000};
-static const struct vl_schema switch_schema = {switch_fields, COUNT(switch_fields),
-					       sizeof(struct vl_scenario_switch), &switch_defaults};
-
-static const struct vl_field link_fields[] = {
-	NAME_FIELD("from", struct vl_scenario_links, from,
-		   "an endpoint, a group of endpoints, or a switch", true),
-	NAME_FIELD("to", struct vl_scenario_links, to,
-		   "an endpoint, a group of endpoints, or a switch", true),
-	QUANTITY_FIELD("rate", struct vl_scenario_links, rate, RATE, 1000000,
-		       UINT64_C(1600000000000), "of each direction [100Gb/s]"),
-	QUANTITY_FIELD("delay", struct vl_scenario_links, delay, DURATION, 0, SECOND,
-		       "propagation, each way [500ns]"),
-	FRACTION_FIELD("loss", struct vl_scenario_links, loss,
-		       "part of the frames lost, each way [0]"),
-	FRACTION_FIELD("duplicate", struct vl_scenario_links, duplicate,
-		       "part of the frames that arrive twice [0]"),
-	FRACTION_FIELD("reorder", struct vl_scenario_links, reorder,
-		       "part of the frames that the next one overtakes [0]"),
-	FRACTION_FIELD("corrupt", struct vl_scenario_links, corrupt,
-		       "part of the frames with one bit flipped [0]"),
-	FRACTION_FIELD("mark", struct vl_scenario_links, mark,
-		       "part of the frames marked with ECN CE [0]"),
-	QUANTITY_FIELD("jitter", struct vl_scenario_links, jitter, DURATION, 0, SECOND,
-		       "each frame takes 0 to so much longer [0]"),
-};
-static const struct vl_scenario_links link_defaults = {.rate = UINT64_C(100000000000),
-						       .delay = 500};
-static const struct vl_schema link_schema = {link_fields, COUNT(link_fields),
-					     sizeof(struct vl_scenario_links), &link_defaults};
 
 /* ---- Flows ------------------------------------------------------------------------------- */
 
@@ -190,6 +118,10 @@ static const struct vl_schema output_schema = {output_fields, COUNT(output_field
 
 static const char *const mtus[] = {"256", "512", "1024", "2048", "4096", NULL};
 
+static const char *const fabrics[] = {
+	"as_configured", "infiniband", "infiniband_congestion_control", "pfc", "dcqcn", "pfc_dcqcn",
+	"lossy",         NULL};
+
 static const struct vl_field scenario_fields[] = {
 	NAME_FIELD("name", struct vl_scenario, name, "what reports call it", true),
 	TEXT_FIELD("teaches", struct vl_scenario, teaches, "one line on what it shows"),
@@ -206,14 +138,32 @@ static const struct vl_field scenario_fields[] = {
 		     "256, 512, 1024, 2048 or 4096 bytes of payload in a packet [4096]"),
 	MAPPING_FIELD("congestion_control", struct vl_scenario, cc, &vl_scenario_cc_schema,
 		      "of all flows that do not choose their own"),
-	LIST_FIELD("endpoints", struct vl_scenario, endpoints, &endpoint_schema, 1, 4096,
-		   "a list of endpoints and groups of them"),
-	LIST_FIELD("switches", struct vl_scenario, switches, &switch_schema, 0, 256,
-		   "a list of switches"),
-	LIST_FIELD("links", struct vl_scenario, links, &link_schema, 1, 4096,
-		   "a list of links, each of both directions"),
-	LIST_FIELD("flows", struct vl_scenario, flows, &vl_scenario_flow_schema, 1, 4096,
-		   "a list of flows"),
+	CHOICE_FIELD("fabric", struct vl_scenario, fabric, fabrics,
+		     "what all of it runs over: as_configured, infiniband, "
+		     "infiniband_congestion_control, pfc, dcqcn, pfc_dcqcn or lossy; all but the "
+		     "first switch PFC, ECN and congestion control on or off [as_configured]"),
+	MAPPING_FIELD("infiniband", struct vl_scenario, infiniband, &vl_scenario_infiniband_schema,
+		      "of fabric infiniband and infiniband_congestion_control"),
+	MAPPING_FIELD("topology", struct vl_scenario, topology, &vl_scenario_topology_schema,
+		      "makes endpoints, switches and links by a rule, instead of lists of them"),
+	MAPPING_FIELD("switch", struct vl_scenario, sw, &vl_scenario_switch_schema,
+		      "what every switch starts from: the keys of switches, without a name"),
+	OPTIONAL_LIST_FIELD("endpoints", struct vl_scenario, endpoints, &endpoint_schema, 1, 4096,
+			    "a list of endpoints and groups of them"),
+	{.name = "switches",
+	 .kind = VL_FIELD_LIST,
+	 .offset = offsetof(struct vl_scenario, switches),
+	 .help = "a list of switches; with a topology, of those that differ from the others",
+	 .schema = &vl_scenario_switch_schema,
+	 .most = VL_SCENARIO_MAX_NODES,
+	 .base = "switch"},
+	OPTIONAL_LIST_FIELD("links", struct vl_scenario, links, &vl_scenario_link_schema, 1, 4096,
+			    "a list of links, each of both directions"),
+	OPTIONAL_LIST_FIELD("flows", struct vl_scenario, flows, &vl_scenario_flow_schema, 1, 4096,
+			    "a list of flows"),
+	OPTIONAL_LIST_FIELD("workloads", struct vl_scenario, workloads,
+			    &vl_scenario_workload_schema, 1, 256,
+			    "a list of workloads: patterns of messages among many endpoints"),
 	MAPPING_FIELD("outputs", struct vl_scenario, outputs, &output_schema,
 		      "files to write; options of the command line come first"),
 };

@@ -14,7 +14,10 @@
 #include <stdint.h>
 
 #include "apps/option.h"
+#include "apps/scenario/infiniband.h"
 #include "apps/scenario/schema.h"
+#include "apps/scenario/switch.h"
+#include "apps/scenario/workload.h"
 #include "dataplane/fabric/switch.h"
 #include "dataplane/flow.h"
 #include "transport/cc/cc.h"
@@ -41,41 +44,38 @@ struct vl_scenario_endpoints {
 	unsigned int first_node;
 };
 
-struct vl_scenario_ecn {
-	struct vl_section section;
-	uint64_t kmin, kmax; /* bytes */
-	double pmax;
-	unsigned int point; /* enum vl_scenario_ecn_point */
-};
-
-enum vl_scenario_ecn_point {
-	VL_SCENARIO_ECN_DEQUEUE,
-	VL_SCENARIO_ECN_ENQUEUE,
-};
-
-struct vl_scenario_pfc {
-	struct vl_section section;
-	uint64_t xoff, xon, headroom; /* bytes, of each ingress port */
-};
-
-struct vl_scenario_switch {
-	struct vl_section section;
-	const char *name;
-	uint64_t buffer;            /* bytes, of all ports together */
-	uint64_t queue_limit;       /* bytes, of each egress queue; 0: the buffer */
-	struct vl_scenario_ecn ecn; /* at every port, for the data's priorities */
-	struct vl_scenario_pfc pfc;
-	bool has_ecn, has_pfc;
-	unsigned int node;
+/* What the scenario runs over, whatever it was written for. */
+enum vl_scenario_fabric {
+	VL_SCENARIO_AS_CONFIGURED,
+	VL_SCENARIO_INFINIBAND,
+	VL_SCENARIO_INFINIBAND_CONGESTION_CONTROL,
+	VL_SCENARIO_PFC,
+	VL_SCENARIO_DCQCN,
+	VL_SCENARIO_PFC_DCQCN,
+	VL_SCENARIO_LOSSY, /* neither pauses nor senders that slow down */
 };
 
 struct vl_scenario_links {
 	struct vl_section section;
 	const char *from, *to; /* an endpoint, a group of endpoints, or a switch */
+	const char *link;      /* "800g osfp dr8 120 m"; NULL: given by rate and delay */
 	uint64_t rate;         /* bit/s */
 	uint64_t delay;        /* ns, propagation */
 	double loss, duplicate, reorder, corrupt, mark;
 	uint64_t jitter; /* ns */
+};
+
+/* Endpoints, switches and links made by a rule (dataplane/fabric/topology.h) instead of listed. */
+struct vl_scenario_topology {
+	struct vl_section section;
+	unsigned int kind; /* enum vl_topology_kind */
+	uint64_t endpoints;
+	uint64_t switches;       /* of a parking lot, of a ring */
+	uint64_t leaves, spines; /* of leaf-spine and of rails */
+	uint64_t radix;          /* ports of each switch of a fat tree */
+	uint64_t rails;          /* endpoints of a server, each on a rail of its own */
+	/* Of endpoints to switches, of these to the next tier, of that to the topmost. */
+	struct vl_scenario_links link, uplink, core_link;
 };
 
 struct vl_scenario_flow {
@@ -139,11 +139,16 @@ struct vl_scenario {
 	uint64_t warm_up;         /* ns, not part of the results */
 	uint64_t sample_interval; /* ns, of the time series */
 	unsigned int path_mtu;    /* an index: 256 << path_mtu bytes */
+	unsigned int fabric;      /* enum vl_scenario_fabric */
 	struct vl_scenario_cc cc;
-	struct vl_list endpoints; /* struct vl_scenario_endpoints */
-	struct vl_list switches;  /* struct vl_scenario_switch */
-	struct vl_list links;     /* struct vl_scenario_links */
-	struct vl_list flows;     /* struct vl_scenario_flow */
+	struct vl_scenario_topology topology;
+	struct vl_scenario_infiniband infiniband;
+	struct vl_scenario_switch sw; /* what every switch starts from */
+	struct vl_list endpoints;     /* struct vl_scenario_endpoints */
+	struct vl_list switches;      /* struct vl_scenario_switch */
+	struct vl_list links;         /* struct vl_scenario_links */
+	struct vl_list flows;         /* struct vl_scenario_flow */
+	struct vl_list workloads;     /* struct vl_scenario_workload */
 	struct vl_scenario_outputs outputs;
 
 	/* Worked out by check.c */
@@ -159,7 +164,14 @@ struct vl_scenario {
 	struct vl_arena arena;
 };
 
-extern const struct vl_schema vl_scenario_schema, vl_scenario_flow_schema, vl_scenario_cc_schema;
+extern const struct vl_schema vl_scenario_schema, vl_scenario_flow_schema, vl_scenario_cc_schema,
+	vl_scenario_link_schema, vl_scenario_topology_schema;
+
+static inline bool vl_scenario_is_infiniband(const struct vl_scenario *scenario)
+{
+	return scenario->fabric == VL_SCENARIO_INFINIBAND ||
+	       scenario->fabric == VL_SCENARIO_INFINIBAND_CONGESTION_CONTROL;
+}
 
 static inline uint32_t vl_scenario_mtu(const struct vl_scenario *scenario)
 {

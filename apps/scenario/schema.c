@@ -206,8 +206,12 @@ static void take_scalar(struct vl_loader *loader, int node, const struct vl_fiel
 		refuse(loader, node, path, error);
 }
 
+static void load_mapping(struct vl_loader *loader, int node, const struct vl_schema *schema,
+			 const char *path, void *structure, bool is_started);
+
+/* base: a structure for the elements to start from; NULL: the schema's defaults. */
 static void take_list(struct vl_loader *loader, int node, const struct vl_field *field,
-		      const char *path, struct vl_list *list)
+		      const char *path, const void *base, struct vl_list *list)
 {
 	const yaml_node_t *sequence = yaml_document_get_node(loader->document, node);
 	size_t count;
@@ -231,24 +235,66 @@ static void take_list(struct vl_loader *loader, int node, const struct vl_field 
 	}
 	list->count = (unsigned int)count;
 	for (size_t i = 0; i < count; i++) {
+		char *element = (char *)list->elements + i * field->schema->size;
+
 		element_path = vl_arena_print(loader->arena, "%s[%zu]", path, i);
-		vl_schema_load(loader, sequence->data.sequence.items.start[i], field->schema,
-			       element_path ? element_path : path,
-			       (char *)list->elements + i * field->schema->size);
+		if (base)
+			memcpy(element, base, field->schema->size);
+		load_mapping(loader, sequence->data.sequence.items.start[i], field->schema,
+			     element_path ? element_path : path, element, base != NULL);
 	}
 }
 
-static void take_value(struct vl_loader *loader, int node, const struct vl_field *field,
-		       const char *path, void *value)
+/* A mapping, or the single value that stands for one. */
+static void take_mapping(struct vl_loader *loader, int node, const struct vl_field *field,
+			 const char *path, void *structure, bool is_started)
 {
+	const struct vl_schema *schema = field->schema;
+	struct vl_section *section = structure;
+	bool was_given = is_started && section->node;
+
+	if (!field->shorthand || !vl_node_text(loader, node)) {
+		load_mapping(loader, node, schema, path, structure, was_given);
+		return;
+	}
+	if (schema->defaults)
+		memcpy(structure, schema->defaults, schema->size);
+	*section = (struct vl_section){node, 0, path};
+	for (unsigned int i = 0; i < schema->field_count; i++) {
+		if (strcmp(schema->fields[i].name, field->shorthand))
+			continue;
+		section->present |= UINT64_C(1) << i;
+		take_scalar(loader, node, &schema->fields[i], path,
+			    (char *)structure + schema->fields[i].offset);
+	}
+}
+
+/* What the elements of a list start from; NULL: nothing was given for it. */
+static const void *find_base(const struct vl_schema *schema, const struct vl_field *field,
+			     const void *structure)
+{
+	const struct vl_section *section = structure;
+
+	for (unsigned int i = 0; field->base && i < schema->field_count; i++) {
+		if (!strcmp(schema->fields[i].name, field->base) && section->present >> i & 1)
+			return (const char *)structure + schema->fields[i].offset;
+	}
+	return NULL;
+}
+
+static void take_value(struct vl_loader *loader, int node, const struct vl_schema *schema,
+		       const struct vl_field *field, const char *path, void *structure,
+		       bool is_started)
+{
+	void *value = (char *)structure + field->offset;
 	struct vl_section *section = value;
 
 	switch (field->kind) {
 	case VL_FIELD_MAPPING:
-		vl_schema_load(loader, node, field->schema, path, value);
+		take_mapping(loader, node, field, path, value, is_started);
 		break;
 	case VL_FIELD_LIST:
-		take_list(loader, node, field, path, value);
+		take_list(loader, node, field, path, find_base(schema, field, structure), value);
 		break;
 	case VL_FIELD_NUMBERS:
 		*section = (struct vl_section){node, 0, path};
@@ -282,58 +328,96 @@ static void refuse_key(struct vl_loader *loader, int node, const struct vl_schem
 			       "unknown key '%.40s'; known are %s", key, all);
 }
 
-static void take_pair(struct vl_loader *loader, const yaml_node_pair_t *pair,
-		      const struct vl_schema *schema, const char *path, void *structure)
+/* The field of a key; field_count: there is none. */
+static unsigned int find_field(const struct vl_schema *schema, const char *key)
 {
-	const char *key = vl_node_text(loader, pair->key);
-	struct vl_section *section = structure;
-	const struct vl_field *field;
+	unsigned int i = 0;
 
-	if (!key) {
-		refuse(loader, pair->key, path, "a key must be a single word");
-		return;
-	}
-	for (unsigned int i = 0; i < schema->field_count; i++) {
-		field = &schema->fields[i];
-		if (strcmp(field->name, key))
+	while (i < schema->field_count && strcmp(schema->fields[i].name, key))
+		i++;
+	return i;
+}
+
+/* Refuses keys that are not known or come twice. */
+static void check_keys(struct vl_loader *loader, const yaml_node_t *mapping,
+		       const struct vl_schema *schema, const char *path)
+{
+	const yaml_node_pair_t *pair;
+	uint64_t seen = 0;
+	unsigned int i;
+	const char *key;
+
+	for (pair = mapping->data.mapping.pairs.start; pair < mapping->data.mapping.pairs.top;
+	     pair++) {
+		key = vl_node_text(loader, pair->key);
+		if (!key) {
+			refuse(loader, pair->key, path, "a key must be a single word");
 			continue;
-		if (section->present >> i & 1) {
+		}
+		i = find_field(schema, key);
+		if (i == schema->field_count)
+			refuse_key(loader, pair->key, schema, path, key);
+		else if (seen >> i & 1)
 			vl_problem_add(loader->problems, vl_node_place(loader, pair->key),
 				       join_path(loader->arena, path, key),
 				       "given twice; keep one");
-			return;
-		}
-		section->present |= UINT64_C(1) << i;
-		take_value(loader, pair->value, field, join_path(loader->arena, path, field->name),
-			   (char *)structure + field->offset);
-		return;
+		else
+			seen |= UINT64_C(1) << i;
 	}
-	refuse_key(loader, pair->key, schema, path, key);
 }
 
-void vl_schema_load(struct vl_loader *loader, int node, const struct vl_schema *schema,
-		    const char *path, void *structure)
+/* Fields that others start from first. is_started: the structure holds values to start from. */
+static void take_fields(struct vl_loader *loader, int node, const struct vl_schema *schema,
+			const char *path, void *structure, bool is_started)
+{
+	struct vl_section *section = structure;
+	const struct vl_field *field;
+	int value;
+
+	for (unsigned int pass = 0; pass < 2; pass++) {
+		for (unsigned int i = 0; i < schema->field_count; i++) {
+			field = &schema->fields[i];
+			value = (field->base != NULL) == (pass == 1)
+					? find_value(loader, node, field->name)
+					: 0;
+			if (!value)
+				continue;
+			take_value(loader, value, schema, field,
+				   join_path(loader->arena, path, field->name), structure,
+				   is_started);
+			section->present |= UINT64_C(1) << i;
+		}
+	}
+}
+
+static void load_mapping(struct vl_loader *loader, int node, const struct vl_schema *schema,
+			 const char *path, void *structure, bool is_started)
 {
 	const yaml_node_t *mapping = yaml_document_get_node(loader->document, node);
 	struct vl_section *section = structure;
-	size_t pairs;
+	uint64_t present = is_started ? section->present : 0;
 
-	if (schema->defaults)
+	if (!is_started && schema->defaults)
 		memcpy(structure, schema->defaults, schema->size);
-	*section = (struct vl_section){node, 0, path};
+	*section = (struct vl_section){node, present, path};
 	if (!mapping || mapping->type != YAML_MAPPING_NODE) {
 		refuse(loader, node, path, "must be a mapping: lines of 'key: value'");
 		return;
 	}
-	pairs = (size_t)(mapping->data.mapping.pairs.top - mapping->data.mapping.pairs.start);
-	for (size_t i = 0; i < pairs; i++)
-		take_pair(loader, &mapping->data.mapping.pairs.start[i], schema, path, structure);
+	check_keys(loader, mapping, schema, path);
+	take_fields(loader, node, schema, path, structure, is_started);
 	for (unsigned int i = 0; i < schema->field_count; i++) {
 		if (schema->fields[i].is_required && !(section->present >> i & 1))
 			vl_problem_add(loader->problems, vl_node_place(loader, node),
 				       join_path(loader->arena, path, schema->fields[i].name),
 				       "is missing; it is %s", schema->fields[i].help);
 	}
+}
+
+void vl_schema_load(struct vl_loader *loader, int node, const struct vl_schema *schema,
+		    const char *path, void *structure)
+{
+	load_mapping(loader, node, schema, path, structure, false);
 }
 
 /* ---- Overrides --------------------------------------------------------------------------- */

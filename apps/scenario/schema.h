@@ -45,6 +45,12 @@ struct vl_field {
 	uint64_t least, most;       /* LIST: of elements */
 	const char *const *choices; /* ends with NULL */
 	const struct vl_schema *schema;
+	/* MAPPING: a single value stands for a mapping with this key alone; NULL: it does not. */
+	const char *shorthand;
+	/* LIST: elements start from what this field of the same mapping, a MAPPING of the same
+	 * structure and key order, was given, wherever in the file it stands. NULL: from the
+	 * schema's defaults. */
+	const char *base;
 };
 
 /* Fields of a mapping. Its structure begins with a struct vl_section. */

@@ -98,8 +98,12 @@ static bool count_nodes(struct vl_loader *loader, const struct vl_scenario *scen
 		*nodes += groups[i].count;
 		named = named && groups[i].name;
 	}
-	for (unsigned int i = 0; i < scenario->switches.count; i++)
+	for (unsigned int i = 0; i < scenario->switches.count; i++) {
+		if (!switches[i].name)
+			vl_section_problem(loader, &switches[i].section, "name",
+					   "is missing; it is what links call it");
 		named = named && switches[i].name;
+	}
 	if (*nodes <= VL_SCENARIO_MAX_NODES)
 		return named;
 	vl_section_problem(loader, &scenario->section, "endpoints",

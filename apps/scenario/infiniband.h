@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* What a scenario says of its links and switches where they are InfiniBand's. */
+#ifndef VERBLINE_SCENARIO_INFINIBAND_H
+#define VERBLINE_SCENARIO_INFINIBAND_H
+
+#include <stdint.h>
+
+#include "apps/scenario/schema.h"
+
+enum vl_scenario_routing {
+	VL_SCENARIO_MIN_HOP,
+	VL_SCENARIO_UP_DOWN,
+};
+
+/* An entry of a VL arbitration table. */
+struct vl_scenario_arbitration {
+	struct vl_section section;
+	uint64_t virtual_lane; /* 0..14 */
+	uint64_t weight;       /* 64-byte blocks, 0..255 */
+};
+
+struct vl_scenario_infiniband {
+	struct vl_section section;
+	uint64_t virtual_lanes;          /* of data, 1..15 */
+	struct vl_section sl_to_vl;      /* names are service levels, numbers virtual lanes */
+	uint64_t buffer;                 /* bytes of each virtual lane at each port */
+	struct vl_list high, low;        /* struct vl_scenario_arbitration */
+	uint64_t limit_of_high_priority; /* 0..255: 4 KiB units; 255: no limit */
+	unsigned int routing;            /* enum vl_scenario_routing */
+	uint64_t lifetime;               /* ns in a switch; 0: no limit */
+};
+
+extern const struct vl_schema vl_scenario_infiniband_schema;
+
+#endif
