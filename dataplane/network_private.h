@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* What a network is made of, for the files that build, route and run it, and for nobody else. */
+#ifndef VERBLINE_DATAPLANE_NETWORK_PRIVATE_H
+#define VERBLINE_DATAPLANE_NETWORK_PRIVATE_H
+
+#include "dataplane/network.h"
+
+struct vl_network_tap {
+	struct vl_tap tap;
+	struct vl_network_tap *next;
+};
+
+/* A port and the link that leaves it. */
+struct vl_network_port {
+	struct vl_node *node;
+	uint32_t number;
+	bool is_connected;
+	struct vl_network_port *peer;
+	struct vl_fabric_link link;
+	struct vl_event transmit;            /* the line is free, or a deadline has come */
+	struct vl_event arrive;              /* the first frame in flight has arrived at the peer */
+	uint64_t transmit_time, arrive_time; /* of the events while they are pending */
+	struct vl_network_tap *taps;
+};
+
+struct vl_node {
+	struct vl_network *network;
+	struct vl_node *next;
+	char name[32];
+	struct vl_endpoint *endpoint; /* or */
+	struct vl_switch *sw;
+	uint32_t port_count;
+	struct vl_network_port *ports;
+	bool visited; /* by vl_network_route */
+};
+
+struct vl_network {
+	struct vl_executor *executor;
+	struct vl_memory_frame_pool pool;
+	struct vl_node *first, **last;
+	uint32_t node_count, link_count;
+	char error[192];
+};
+
+/* Keeps the text for vl_network_error and returns error. */
+__attribute__((format(printf, 3, 4))) int vl_network_fail(struct vl_network *network, int error,
+							  const char *format, ...);
+
+/* What a port's events run (network_run.c). */
+void vl_network_run_transmit(struct vl_event *event, uint64_t now);
+void vl_network_run_arrive(struct vl_event *event, uint64_t now);
+
+#endif

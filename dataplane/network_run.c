@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* Running a network: frames onto lines, off them, and to who takes them. */
+
+#include "dataplane/network_private.h"
+
+static void show(struct vl_network_port *port, enum vl_direction direction,
+		 const struct vl_frame *frame, uint64_t now)
+{
+	for (struct vl_network_tap *tap = port->taps; tap; tap = tap->next)
+		tap->tap.frame(tap->tap.context, port->node, port->number, direction, frame, now);
+}
+
+static void schedule_transmit(struct vl_network_port *port, uint64_t time)
+{
+	if (vl_event_is_pending(&port->transmit) && port->transmit_time == time)
+		return;
+	port->transmit_time = time;
+	if (time == UINT64_MAX)
+		vl_executor_cancel(port->node->network->executor, &port->transmit);
+	else
+		vl_executor_schedule(port->node->network->executor, &port->transmit, time);
+}
+
+static void schedule_arrival(struct vl_network_port *port)
+{
+	uint64_t time = vl_fabric_link_next_arrival(&port->link);
+
+	if (time == UINT64_MAX || (vl_event_is_pending(&port->arrive) && port->arrive_time == time))
+		return;
+	port->arrive_time = time;
+	vl_executor_schedule(port->node->network->executor, &port->arrive, time);
+}
+
+static void send(struct vl_network_port *port, struct vl_frame *frame, uint64_t now)
+{
+	if (port->taps)
+		show(port, VL_DIRECTION_TRANSMITTED, frame, now);
+	vl_fabric_link_send(&port->link, frame, now);
+	schedule_arrival(port);
+}
+
+static inline uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* When to come back to an endpoint: for what it sends not before the line is free, for its
+ * application at its deadline. */
+static uint64_t endpoint_wake_time(const struct vl_endpoint *endpoint, uint64_t free_at,
+				   uint64_t now)
+{
+	uint64_t time = later(free_at, vl_endpoint_next_deadline(endpoint));
+
+	if (endpoint->application.next_deadline && free_at > now + 1) {
+		uint64_t deadline =
+			endpoint->application.next_deadline(endpoint->application.context);
+
+		if (deadline > now && deadline < time)
+			time = deadline;
+	}
+	return time;
+}
+
+static void step_endpoint(struct vl_network_port *port, uint64_t now)
+{
+	struct vl_endpoint *endpoint = port->node->endpoint;
+	uint64_t free_at;
+
+	vl_endpoint_poll(endpoint, now);
+	free_at = vl_fabric_link_free_at(&port->link);
+	if (free_at <= now) {
+		struct vl_frame *frame = vl_frame_get(&port->node->network->pool.pool);
+
+		free_at = now + 1;
+		if (frame && vl_endpoint_transmit(endpoint, now, frame)) {
+			send(port, frame, now);
+			free_at = vl_fabric_link_free_at(&port->link);
+		} else if (frame) {
+			vl_frame_free(frame);
+		}
+		/* What was due may have completed work without sending anything. */
+		vl_endpoint_poll(endpoint, now);
+	}
+	schedule_transmit(port, endpoint_wake_time(endpoint, free_at, now));
+}
+
+static void step_switch_port(struct vl_network_port *port, uint64_t now)
+{
+	struct vl_switch *sw = port->node->sw;
+	uint64_t free_at = vl_fabric_link_free_at(&port->link);
+
+	if (!port->is_connected)
+		return;
+	if (free_at <= now) {
+		struct vl_frame *frame = vl_switch_transmit(sw, port->number, now);
+
+		if (frame) {
+			send(port, frame, now);
+			free_at = vl_fabric_link_free_at(&port->link);
+		} else {
+			free_at = now + 1;
+		}
+	}
+	schedule_transmit(port, later(free_at, vl_switch_next_deadline(sw, port->number, now)));
+}
+
+static void step_switch(struct vl_node *node, uint32_t port, uint64_t now)
+{
+	while (port != VL_SWITCH_NO_PORT) {
+		step_switch_port(&node->ports[port], now);
+		port = vl_switch_next_pfc_port(node->sw);
+	}
+}
+
+void vl_network_run_transmit(struct vl_event *event, uint64_t now)
+{
+	struct vl_network_port *port =
+		(struct vl_network_port *)((char *)event -
+					   offsetof(struct vl_network_port, transmit));
+
+	if (port->node->endpoint)
+		step_endpoint(port, now);
+	else
+		step_switch(port->node, port->number, now);
+}
+
+static void deliver_to_switch(struct vl_network_port *port, struct vl_frame *frame, uint64_t now)
+{
+	struct vl_node *node = port->node;
+	uint32_t egress = vl_switch_receive(node->sw, port->number, frame, now);
+
+	if (egress == VL_SWITCH_NO_PORT)
+		egress = vl_switch_next_pfc_port(node->sw);
+	step_switch(node, egress, now);
+}
+
+static void deliver_to_endpoint(struct vl_network_port *port, struct vl_frame *frame, uint64_t now)
+{
+	vl_endpoint_receive(port->node->endpoint, frame, now);
+	vl_frame_free(frame);
+	step_endpoint(port, now);
+}
+
+void vl_network_run_arrive(struct vl_event *event, uint64_t now)
+{
+	struct vl_network_port *port =
+		(struct vl_network_port *)((char *)event -
+					   offsetof(struct vl_network_port, arrive));
+	struct vl_network_port *peer = port->peer;
+	struct vl_frame *frame = vl_fabric_link_receive(&port->link, now);
+
+	schedule_arrival(port);
+	if (port->link.head)
+		__builtin_prefetch(port->link.head);
+	if (!frame)
+		return;
+	if (peer->taps)
+		show(peer, VL_DIRECTION_RECEIVED, frame, now);
+	if (peer->node->endpoint)
+		deliver_to_endpoint(peer, frame, now);
+	else
+		deliver_to_switch(peer, frame, now);
+}
+
+void vl_network_wake(struct vl_network *network, struct vl_node *node)
+{
+	if (node->endpoint && node->ports[0].is_connected)
+		schedule_transmit(&node->ports[0], vl_executor_now(network->executor));
+}
+
+bool vl_network_run_until(struct vl_network *network, uint64_t until)
+{
+	for (struct vl_node *node = network->first; node; node = node->next)
+		vl_network_wake(network, node);
+	return vl_executor_run_until(network->executor, until);
+}
