@@ -13,6 +13,7 @@
 #include "apps/gen/gen.h"
 #include "apps/inspect/inspect.h"
 #include "apps/lab.h"
+#include "apps/links/links.h"
 #include "apps/manual/manual.h"
 #include "apps/option.h"
 #include "apps/pfc/pfc.h"
@@ -23,7 +24,7 @@ static const struct vl_command *const commands[] = {
 	&vl_lab_command,    &vl_gen_command,      &vl_inspect_command, &vl_replay_command,
 	&vl_pfc_command,    &vl_endpoint_command, &vl_rping_command,   &vl_ucmatose_command,
 	&vl_udaddy_command, &vl_exercise_command, &vl_faults_command,  &vl_verdict_command,
-	&vl_doctor_command,
+	&vl_links_command,  &vl_doctor_command,
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
