@@ -18,6 +18,25 @@ static json_t *list_json(const struct vl_schema *schema, const struct vl_list *l
 	return array;
 }
 
+static json_t *texts_json(const struct vl_text_list *list)
+{
+	json_t *array = json_array();
+
+	for (unsigned int i = 0; i < list->count; i++)
+		json_array_append_new(array, json_string(list->texts[i]));
+	return array;
+}
+
+static json_t *series_json(const struct vl_list *list)
+{
+	const struct vl_text_list *series = list->elements;
+	json_t *object = json_object();
+
+	for (unsigned int i = 0; i < list->count; i++)
+		json_object_set_new(object, series[i].name, texts_json(&series[i]));
+	return object;
+}
+
 static const char *unit_suffix(const struct vl_field *field)
 {
 	static const char *const suffixes[] = {
@@ -50,6 +69,10 @@ static json_t *value_json(const struct vl_field *field, const void *value, bool 
 		return is_given ? vl_config_json(field->schema, value) : NULL;
 	case VL_FIELD_LIST:
 		return list_json(field->schema, value);
+	case VL_FIELD_TEXTS:
+		return texts_json(value);
+	case VL_FIELD_SERIES:
+		return series_json(value);
 	case VL_FIELD_NUMBERS:
 		break;
 	}

@@ -47,6 +47,11 @@
 		.help = text, .is_required = (low) > 0, .schema = inner, .least = low,             \
 		.most = high                                                                       \
 	}
+#define TEXTS_FIELD(key, type, member, low, high, text)                                            \
+	{                                                                                          \
+		.name = key, .kind = VL_FIELD_TEXTS, .offset = offsetof(type, member),             \
+		.help = text, .least = low, .most = high                                           \
+	}
 /* Not required by itself: a check of the whole says when it is. */
 #define OPTIONAL_LIST_FIELD(key, type, member, inner, low, high, text)                             \
 	{                                                                                          \

@@ -164,6 +164,8 @@ static const struct vl_field scenario_fields[] = {
 	OPTIONAL_LIST_FIELD("workloads", struct vl_scenario, workloads,
 			    &vl_scenario_workload_schema, 1, 256,
 			    "a list of workloads: patterns of messages among many endpoints"),
+	MAPPING_FIELD("compare", struct vl_scenario, compare, &vl_scenario_compare_schema,
+		      "what 'verbline compare' runs side by side; one run passes it over"),
 	MAPPING_FIELD("outputs", struct vl_scenario, outputs, &output_schema,
 		      "files to write; options of the command line come first"),
 };
@@ -172,6 +174,7 @@ static const struct vl_scenario scenario_defaults = {
 	.duration = 100000000,
 	.path_mtu = 4,
 	.cc = {.algorithm = ALGORITHM_DCQCN},
+	.compare = {.repeat = 1},
 };
 const struct vl_schema vl_scenario_schema = {scenario_fields, COUNT(scenario_fields),
 					     sizeof(struct vl_scenario), &scenario_defaults};

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "apps/option.h"
+#include "apps/scenario/compare.h"
 #include "apps/scenario/infiniband.h"
 #include "apps/scenario/schema.h"
 #include "apps/scenario/switch.h"
@@ -149,6 +150,7 @@ struct vl_scenario {
 	struct vl_list links;         /* struct vl_scenario_links */
 	struct vl_list flows;         /* struct vl_scenario_flow */
 	struct vl_list workloads;     /* struct vl_scenario_workload */
+	struct vl_scenario_compare compare;
 	struct vl_scenario_outputs outputs;
 
 	/* Worked out by check.c */

@@ -245,6 +245,74 @@ static void take_list(struct vl_loader *loader, int node, const struct vl_field 
 	}
 }
 
+/* A list of single values, or one of them alone. */
+static void take_texts(struct vl_loader *loader, int node, const struct vl_field *field,
+		       const char *path, struct vl_text_list *list)
+{
+	const yaml_node_t *sequence = yaml_document_get_node(loader->document, node);
+	const yaml_node_item_t *items = &node;
+	const struct vl_field single = {.kind = VL_FIELD_TEXT};
+	size_t count = 1;
+
+	if (sequence->type == YAML_SEQUENCE_NODE) {
+		items = sequence->data.sequence.items.start;
+		count = (size_t)(sequence->data.sequence.items.top - items);
+	}
+	if (count < field->least || count > field->most) {
+		vl_problem_add(loader->problems, vl_node_place(loader, node), path,
+			       "has %zu values; allowed are %llu to %llu", count,
+			       (unsigned long long)field->least, (unsigned long long)field->most);
+		return;
+	}
+	list->texts = vl_arena_allocate(loader->arena, (count + 1) * sizeof(*list->texts));
+	if (!list->texts) {
+		loader->out_of_memory = true;
+		return;
+	}
+	list->count = (unsigned int)count;
+	for (size_t i = 0; i < count; i++) {
+		list->texts[i] = "";
+		take_scalar(loader, items[i], &single, path, &list->texts[i]);
+	}
+}
+
+/* A mapping of names that nobody knows beforehand to lists of single values, in its order. */
+static void take_series(struct vl_loader *loader, int node, const struct vl_field *field,
+			const char *path, struct vl_list *list)
+{
+	const yaml_node_t *mapping = yaml_document_get_node(loader->document, node);
+	const struct vl_field key = {.kind = VL_FIELD_TEXT};
+	const struct vl_field values = {.kind = VL_FIELD_TEXTS, .least = 1, .most = 1000};
+	const yaml_node_pair_t *pair;
+	struct vl_text_list *element;
+	size_t count;
+
+	if (mapping->type != YAML_MAPPING_NODE) {
+		refuse(loader, node, path, "must be a mapping: lines of 'name: [value, ...]'");
+		return;
+	}
+	pair = mapping->data.mapping.pairs.start;
+	count = (size_t)(mapping->data.mapping.pairs.top - pair);
+	if (count < field->least || count > field->most) {
+		vl_problem_add(loader->problems, vl_node_place(loader, node), path,
+			       "has %zu elements; allowed are %llu to %llu", count,
+			       (unsigned long long)field->least, (unsigned long long)field->most);
+		return;
+	}
+	element = vl_arena_allocate(loader->arena, (count + 1) * sizeof(*element));
+	if (!element) {
+		loader->out_of_memory = true;
+		return;
+	}
+	*list = (struct vl_list){element, (unsigned int)count};
+	for (; pair < mapping->data.mapping.pairs.top; pair++, element++) {
+		element->name = "";
+		take_scalar(loader, pair->key, &key, path, &element->name);
+		take_texts(loader, pair->value, &values,
+			   join_path(loader->arena, path, element->name), element);
+	}
+}
+
 /* A mapping, or the single value that stands for one. */
 static void take_mapping(struct vl_loader *loader, int node, const struct vl_field *field,
 			 const char *path, void *structure, bool is_started)
@@ -298,6 +366,12 @@ static void take_value(struct vl_loader *loader, int node, const struct vl_schem
 		break;
 	case VL_FIELD_NUMBERS:
 		*section = (struct vl_section){node, 0, path};
+		break;
+	case VL_FIELD_TEXTS:
+		take_texts(loader, node, field, path, value);
+		break;
+	case VL_FIELD_SERIES:
+		take_series(loader, node, field, path, value);
 		break;
 	default:
 		take_scalar(loader, node, field, path, value);

@@ -29,6 +29,8 @@ enum vl_field_kind {
 	VL_FIELD_MAPPING,  /* a structure by .schema */
 	VL_FIELD_LIST,     /* struct vl_list of structures by .schema */
 	VL_FIELD_NUMBERS,  /* struct vl_section: a mapping of names to whole numbers, read later */
+	VL_FIELD_TEXTS,    /* struct vl_text_list: a list of single values, or one of them alone */
+	VL_FIELD_SERIES,   /* struct vl_list of struct vl_text_list: a mapping of names to such */
 };
 
 #define VL_MAX_NAME 24
@@ -42,7 +44,7 @@ struct vl_field {
 	const char *help;
 	bool is_required;
 	enum vl_quantity quantity;
-	uint64_t least, most;       /* LIST: of elements */
+	uint64_t least, most;       /* LIST, TEXTS, SERIES: of elements */
 	const char *const *choices; /* ends with NULL */
 	const struct vl_schema *schema;
 	/* MAPPING: a single value stands for a mapping with this key alone; NULL: it does not. */
@@ -70,6 +72,12 @@ struct vl_section {
 
 struct vl_list {
 	void *elements;
+	unsigned int count;
+};
+
+struct vl_text_list {
+	const char *name; /* SERIES: its key */
+	const char **texts;
 	unsigned int count;
 };
 
