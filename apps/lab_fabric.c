@@ -118,30 +118,34 @@ void vl_lab_link_config(const struct vl_scenario *scenario, const struct vl_scen
 	};
 }
 
-static int create_traffic(struct vl_lab_fabric *fabric, char *error, size_t error_size)
+static void note_size(unsigned int *largest, const struct vl_scenario_flow *flow)
+{
+	if (flow->size > *largest)
+		*largest = (unsigned int)flow->size;
+}
+
+/* largest: of the messages of each endpoint. */
+static int create_traffic(struct vl_lab_fabric *fabric, unsigned int *largest, char *error,
+			  size_t error_size)
 {
 	const struct vl_scenario *scenario = fabric->scenario;
 	struct vl_traffic_config config;
-	unsigned int largest;
 	int status = 0;
 
+	for (unsigned int i = 0; i < scenario->pair_count; i++) {
+		note_size(&largest[scenario->pairs[i].from], scenario->pairs[i].flow);
+		note_size(&largest[scenario->pairs[i].to], scenario->pairs[i].flow);
+	}
 	for (unsigned int node = 0; node < scenario->endpoint_count; node++) {
-		largest = 0;
-		for (unsigned int i = 0; i < scenario->pair_count; i++) {
-			const struct vl_scenario_pair *pair = &scenario->pairs[i];
-
-			if ((pair->from == node || pair->to == node) && pair->flow->size > largest)
-				largest = (unsigned int)pair->flow->size;
-		}
-		if (!largest)
+		if (!largest[node])
 			continue;
-		config = (struct vl_traffic_config){.largest_message = largest};
+		config = (struct vl_traffic_config){.largest_message = largest[node]};
 		fabric->nodes[node].traffic =
 			vl_traffic_create(fabric->nodes[node].endpoint, &config, &status);
 		if (fabric->nodes[node].traffic)
 			continue;
 		snprintf(error, error_size, "endpoint %s: no memory for messages of %u B: %s",
-			 scenario->nodes[node].name, largest, strerror(-status));
+			 scenario->nodes[node].name, largest[node], strerror(-status));
 		return status;
 	}
 	return 0;
@@ -186,8 +190,15 @@ int vl_lab_connect_flows(struct vl_lab_fabric *fabric, uint64_t now, char *error
 	const struct vl_scenario *scenario = fabric->scenario;
 	const struct vl_scenario_pair *pair;
 	struct vl_flow_config config;
-	int status = create_traffic(fabric, error, error_size);
+	unsigned int *largest = calloc(scenario->endpoint_count, sizeof(*largest));
+	int status;
 
+	if (!largest) {
+		snprintf(error, error_size, "out of memory");
+		return -ENOMEM;
+	}
+	status = create_traffic(fabric, largest, error, error_size);
+	free(largest);
 	for (unsigned int i = 0; !status && i < scenario->pair_count; i++) {
 		pair = &scenario->pairs[i];
 		flow_config(fabric, i, &config);

@@ -51,15 +51,15 @@ static struct vl_fabric_link *find_link(const struct vl_lab_fabric *fabric, unsi
 	return vl_live_network_link(lab->nodes[node], port);
 }
 
-static unsigned int choose_worker(const struct vl_scenario *scenario, unsigned int node)
+static void choose_workers(struct lab *lab)
 {
-	if (scenario->nodes[node].sw)
-		return SWITCHED_WORKER;
-	for (unsigned int i = 0; i < scenario->pair_count; i++) {
-		if (vl_lab_sink(&scenario->pairs[i]) == node)
-			return SWITCHED_WORKER;
-	}
-	return SENDING_WORKER;
+	const struct vl_scenario *scenario = lab->run->scenario;
+
+	for (unsigned int i = 0; i < scenario->node_count; i++)
+		lab->fabric->nodes[i].worker =
+			scenario->nodes[i].sw ? SWITCHED_WORKER : SENDING_WORKER;
+	for (unsigned int i = 0; i < scenario->pair_count; i++)
+		lab->fabric->nodes[vl_lab_sink(&scenario->pairs[i])].worker = SWITCHED_WORKER;
 }
 
 static int add_nodes(struct lab *lab)
@@ -69,9 +69,9 @@ static int add_nodes(struct lab *lab)
 	struct vl_switch_config sw;
 	unsigned int worker;
 
+	choose_workers(lab);
 	for (unsigned int i = 0; i < scenario->node_count; i++) {
-		worker = choose_worker(scenario, i);
-		lab->fabric->nodes[i].worker = worker;
+		worker = lab->fabric->nodes[i].worker;
 		if (scenario->nodes[i].sw) {
 			vl_scenario_switch_config(scenario, scenario->nodes[i].sw, &sw);
 			lab->nodes[i] = vl_live_network_add_switch(

@@ -64,6 +64,36 @@ struct vl_drop_result {
 };
 #define VL_MAX_DROP_RESULTS 64
 
+/* Why frames did not get from a port onto its line, or along it. */
+#define VL_LINK_DROPS(X)                                                                           \
+	X(loss, "lost on the line")                                                                \
+	X(mtu, "longer than the line's MTU")                                                       \
+	X(red, "not ECN-capable when RED would have marked")                                       \
+	X(queue_full, "beyond the queue's limit")                                                  \
+	X(buffer_full, "beyond the shared buffer")                                                 \
+	X(headroom, "lossless, but beyond the headroom")                                           \
+	X(watchdog, "by the PFC watchdog")                                                         \
+	X(lifetime, "waited in the switch for longer than the lifetime limit")
+
+/* One direction of a cable: the port of node that sends to neighbour. */
+struct vl_link_result {
+	unsigned int node, port;    /* of the sender, as the scenario numbers nodes */
+	unsigned int neighbour;     /* node */
+	uint64_t rate;              /* bit/s */
+	uint64_t frames, bytes;     /* on the line, whole run; without preamble, gap and FCS */
+	double utilization;         /* 0..1, in the window, preamble and gap included */
+	uint64_t pause_ns;          /* that PFC held the port, whole run, priorities added */
+	uint64_t credit_stall_ns;   /* that a lane had packets but no credits, lanes added */
+	uint64_t marked;            /* ECN CE or FECN, here */
+	double queue_mean;          /* bytes in the window, of all queues; 0 at endpoints */
+	uint64_t queue_max;         /* bytes in the window */
+	struct {
+#define VL_LINK_DROP_FIELD(name, meaning) uint64_t name;
+		VL_LINK_DROPS(VL_LINK_DROP_FIELD)
+#undef VL_LINK_DROP_FIELD
+	} drops; /* frames, whole run */
+};
+
 /* One point of the time series: over the interval that ends at time. */
 struct vl_sample {
 	uint64_t time;      /* ns */
@@ -107,6 +137,8 @@ struct vl_results {
 	const char *most_paused_node; /* whose port stood still longest; NULL: none did */
 	uint64_t most_paused_ns;
 	struct vl_bottleneck_result bottleneck;
+	struct vl_link_result *links; /* by node and port */
+	unsigned int link_count;
 	struct vl_totals totals;
 	struct vl_drop_result drops[VL_MAX_DROP_RESULTS];
 	unsigned int drop_count;

@@ -12,21 +12,16 @@
 
 struct map {
 	const struct vl_scenario *scenario;
-	unsigned int *first_port; /* of each node, in cables */
-	unsigned int *cables;     /* by node and port */
-	unsigned int *hops;       /* of each node to the destination at hand */
-	unsigned int *queue;
+	unsigned int *hops;  /* of each node to the destination at hand */
+	unsigned int *from;  /* hops of each node to the bottleneck's, in the second pass */
+	unsigned int *order; /* nodes by their hops */
+	unsigned int reached;
 	double *demand;        /* bit/s by node and port: of what leaves there */
+	double *inflow;        /* bit/s of each node, for the destination at hand */
 	unsigned int *sources; /* pairs whose data comes from a node */
+	unsigned int *pairs;   /* numbers of pairs by the node that their data goes to */
+	unsigned int *first;   /* of each node in pairs; one more than nodes */
 };
-
-static unsigned int far_end(const struct map *map, unsigned int node, unsigned int port)
-{
-	const struct vl_scenario_cable *cable =
-		&map->scenario->cables[map->cables[map->first_port[node] + port]];
-
-	return cable->a == node && cable->port_a == port ? cable->b : cable->a;
-}
 
 /* READs carry their data back. */
 static void data_ends(const struct vl_scenario_pair *pair, unsigned int *from, unsigned int *to)
@@ -39,95 +34,125 @@ static void data_ends(const struct vl_scenario_pair *pair, unsigned int *from, u
 
 static bool make_map(struct map *map, struct vl_arena *arena, const struct vl_scenario *scenario)
 {
-	unsigned int nodes = scenario->node_count, ports = 2 * scenario->cable_count;
-	const struct vl_scenario_cable *cable;
+	size_t nodes = scenario->node_count, ports = 2 * (size_t)scenario->cable_count;
+
+	*map = (struct map){
+		.scenario = scenario,
+		.hops = vl_arena_allocate(arena, nodes * sizeof(unsigned int)),
+		.from = vl_arena_allocate(arena, nodes * sizeof(unsigned int)),
+		.order = vl_arena_allocate(arena, nodes * sizeof(unsigned int)),
+		.demand = vl_arena_allocate(arena, ports * sizeof(double)),
+		.inflow = vl_arena_allocate(arena, nodes * sizeof(double)),
+		.sources = vl_arena_allocate(arena, nodes * sizeof(unsigned int)),
+		.pairs = vl_arena_allocate(arena, scenario->pair_count * sizeof(unsigned int)),
+		.first = vl_arena_allocate(arena, (nodes + 1) * sizeof(unsigned int)),
+	};
+	return map->hops && map->from && map->order && map->demand && map->inflow && map->sources &&
+	       map->pairs && map->first;
+}
+
+static void sort_pairs(struct map *map)
+{
+	const struct vl_scenario *scenario = map->scenario;
 	unsigned int from, to;
 
-	*map = (struct map){scenario,
-			    vl_arena_allocate(arena, nodes * sizeof(unsigned int)),
-			    vl_arena_allocate(arena, ports * sizeof(unsigned int)),
-			    vl_arena_allocate(arena, nodes * sizeof(unsigned int)),
-			    vl_arena_allocate(arena, nodes * sizeof(unsigned int)),
-			    vl_arena_allocate(arena, ports * sizeof(double)),
-			    vl_arena_allocate(arena, nodes * sizeof(unsigned int))};
-	if (!map->first_port || !map->cables || !map->hops || !map->queue || !map->demand ||
-	    !map->sources)
-		return false;
-	for (unsigned int i = 1; i < nodes; i++)
-		map->first_port[i] = map->first_port[i - 1] + scenario->nodes[i - 1].ports;
-	for (unsigned int i = 0; i < scenario->cable_count; i++) {
-		cable = &scenario->cables[i];
-		map->cables[map->first_port[cable->a] + cable->port_a] = i;
-		map->cables[map->first_port[cable->b] + cable->port_b] = i;
-	}
 	for (unsigned int i = 0; i < scenario->pair_count; i++) {
 		data_ends(&scenario->pairs[i], &from, &to);
 		map->sources[from]++;
+		map->first[to]++;
 	}
-	return true;
+	for (unsigned int node = 1; node <= scenario->node_count; node++)
+		map->first[node] += map->first[node - 1];
+	for (unsigned int i = scenario->pair_count; i-- > 0;) {
+		data_ends(&scenario->pairs[i], &from, &to);
+		map->pairs[--map->first[to]] = i;
+	}
 }
 
-/* Breadth first from the destination. Endpoints do not forward. */
-static void measure_hops(struct map *map, unsigned int destination)
+/* Breadth first from a node. Endpoints do not forward. */
+static void measure_hops(struct map *map, unsigned int destination, unsigned int *hops)
 {
-	unsigned int head = 0, tail = 0, node, next;
+	unsigned int head = 0, node, next;
 
-	for (unsigned int i = 0; i < map->scenario->node_count; i++)
-		map->hops[i] = FAR;
-	map->hops[destination] = 0;
-	map->queue[tail++] = destination;
-	while (head < tail) {
-		node = map->queue[head++];
+	memset(hops, 0xff, map->scenario->node_count * sizeof(*hops));
+	hops[destination] = 0;
+	map->order[0] = destination;
+	map->reached = 1;
+	while (head < map->reached) {
+		node = map->order[head++];
 		if (node != destination && !map->scenario->nodes[node].sw)
 			continue;
 		for (unsigned int port = 0; port < map->scenario->nodes[node].ports; port++) {
-			next = far_end(map, node, port);
-			if (map->hops[next] != FAR)
+			next = vl_scenario_port(map->scenario, node, port)->neighbour;
+			if (hops[next] != FAR)
 				continue;
-			map->hops[next] = map->hops[node] + 1;
-			map->queue[tail++] = next;
+			hops[next] = hops[node] + 1;
+			map->order[map->reached++] = next;
 		}
 	}
 }
 
-/* The port by which a node is left on the way to the destination at hand: by the fewest hops, the
- * lowest port of several, as the network routes. */
-static unsigned int next_port(const struct map *map, unsigned int node)
+static bool leads_nearer(const struct map *map, unsigned int node, unsigned int port)
 {
-	unsigned int port = 0;
+	unsigned int next = vl_scenario_port(map->scenario, node, port)->neighbour;
 
-	while (map->hops[far_end(map, node, port)] + 1 != map->hops[node])
-		port++;
-	return port;
+	return map->hops[next] + 1 == map->hops[node] &&
+	       (map->scenario->nodes[next].sw || !map->hops[next]);
 }
 
-static void add_demand(struct map *map, const struct vl_scenario_pair *pair)
+/* What a node has for the destination at hand leaves by all ports of shortest ways alike. */
+static void spread(struct map *map, unsigned int node)
 {
-	unsigned int node, to, port;
-	double demand, offered = (double)pair->flow->rate * (double)pair->flow->qps;
+	const struct vl_scenario_node *described = &map->scenario->nodes[node];
+	unsigned int ways = 0;
 
-	data_ends(pair, &node, &to);
-	demand = (double)map->scenario->nodes[node].rate / map->sources[node];
-	if (offered > 0 && offered < demand)
-		demand = offered;
-	for (; node != to; node = far_end(map, node, port)) {
-		port = next_port(map, node);
-		map->demand[map->first_port[node] + port] += demand;
+	for (unsigned int port = 0; port < described->ports; port++)
+		ways += leads_nearer(map, node, port);
+	for (unsigned int port = 0; port < described->ports; port++) {
+		if (!leads_nearer(map, node, port))
+			continue;
+		map->demand[described->first_port + port] += map->inflow[node] / ways;
+		map->inflow[vl_scenario_port(map->scenario, node, port)->neighbour] +=
+			map->inflow[node] / ways;
 	}
 }
 
-static bool crosses(const struct map *map, const struct vl_scenario_pair *pair)
+static void add_demand(struct map *map, unsigned int destination)
 {
-	unsigned int node, to, port;
+	const struct vl_scenario_pair *pair;
+	unsigned int from, to;
+	double demand, offered;
 
-	data_ends(pair, &node, &to);
-	for (; node != to; node = far_end(map, node, port)) {
-		port = next_port(map, node);
-		if (node == map->scenario->bottleneck.node &&
-		    port == map->scenario->bottleneck.port)
-			return true;
+	memset(map->inflow, 0, map->scenario->node_count * sizeof(*map->inflow));
+	for (unsigned int i = map->first[destination]; i < map->first[destination + 1]; i++) {
+		pair = &map->scenario->pairs[map->pairs[i]];
+		data_ends(pair, &from, &to);
+		offered = (double)pair->flow->rate * (double)pair->flow->qps;
+		demand = (double)map->scenario->nodes[from].rate / map->sources[from];
+		map->inflow[from] += offered > 0 && offered < demand ? offered : demand;
 	}
-	return false;
+	/* The destination comes first. */
+	for (unsigned int i = map->reached; i-- > 1;) {
+		if (map->inflow[map->order[i]] > 0)
+			spread(map, map->order[i]);
+	}
+}
+
+/* Which of a destination's pairs have a shortest way through the bottleneck. */
+static void mark_pairs(const struct map *map, struct vl_scenario *scenario,
+		       unsigned int destination)
+{
+	unsigned int node = scenario->bottleneck.node, from, to;
+	struct vl_scenario_pair *pair;
+
+	if (map->hops[node] == FAR || !leads_nearer(map, node, scenario->bottleneck.port))
+		return;
+	for (unsigned int i = map->first[destination]; i < map->first[destination + 1]; i++) {
+		pair = &scenario->pairs[map->pairs[i]];
+		data_ends(pair, &from, &to);
+		pair->crosses_bottleneck = map->from[from] != FAR &&
+					   map->from[from] + map->hops[node] == map->hops[from];
+	}
 }
 
 /* The line that is asked for most, beyond a load of most, among switches or among endpoints.
@@ -144,10 +169,10 @@ static double choose(const struct map *map, struct vl_scenario *scenario, bool a
 		if ((node->sw != NULL) != among_switches)
 			continue;
 		for (unsigned int port = 0; port < node->ports; port++) {
-			at = map->first_port[i] + port;
-			load = map->demand[at] /
-			       (double)scenario->cables[map->cables[at]].links->rate;
-			if (load <= most)
+			at = node->first_port + port;
+			load = map->demand[at] / (double)scenario->ports[at].cable->links->rate;
+			/* Of lines that are asked for alike, rounding aside, the first. */
+			if (load <= most * (1 + 1e-9))
 				continue;
 			most = load;
 			scenario->bottleneck.node = i;
@@ -159,27 +184,26 @@ static double choose(const struct map *map, struct vl_scenario *scenario, bool a
 
 bool vl_scenario_find_bottleneck(struct vl_arena *arena, struct vl_scenario *scenario)
 {
-	unsigned int from, to, last = FAR;
 	struct map map;
 
 	if (!make_map(&map, arena, scenario))
 		return false;
-	for (unsigned int pass = 0; pass < 2; pass++) {
-		for (unsigned int i = 0; i < scenario->pair_count; i++) {
-			data_ends(&scenario->pairs[i], &from, &to);
-			if (to != last)
-				measure_hops(&map, to);
-			last = to;
-			if (pass == 0)
-				add_demand(&map, &scenario->pairs[i]);
-			else
-				scenario->pairs[i].crosses_bottleneck =
-					crosses(&map, &scenario->pairs[i]);
-		}
-		/* An endpoint's own line only if no switch's is as loaded, rounding aside: senders
-		 * fill theirs. */
-		if (pass == 0)
-			choose(&map, scenario, false, choose(&map, scenario, true, 0) * 1.001);
+	sort_pairs(&map);
+	for (unsigned int to = 0; to < scenario->endpoint_count; to++) {
+		if (map.first[to] == map.first[to + 1])
+			continue;
+		measure_hops(&map, to, map.hops);
+		add_demand(&map, to);
+	}
+	/* An endpoint's own line only if no switch's is as loaded, rounding aside: senders fill
+	 * theirs. */
+	choose(&map, scenario, false, choose(&map, scenario, true, 0) * 1.001);
+	measure_hops(&map, scenario->bottleneck.node, map.from);
+	for (unsigned int to = 0; to < scenario->endpoint_count; to++) {
+		if (map.first[to] == map.first[to + 1])
+			continue;
+		measure_hops(&map, to, map.hops);
+		mark_pairs(&map, scenario, to);
 	}
 	return true;
 }

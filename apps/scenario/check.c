@@ -278,16 +278,14 @@ static unsigned int find_port(const struct vl_scenario *scenario, unsigned int n
 {
 	char *end;
 	unsigned long number = strtoul(which, &end, 10);
-	const struct vl_scenario_cable *cable;
+	unsigned int neighbour;
 
 	if (which[0] >= '0' && which[0] <= '9' && !*end)
 		return number < scenario->nodes[node].ports ? (unsigned int)number : UINT32_MAX;
-	for (unsigned int i = 0; i < scenario->cable_count; i++) {
-		cable = &scenario->cables[i];
-		if (cable->a == node && !strcmp(scenario->nodes[cable->b].name, which))
-			return cable->port_a;
-		if (cable->b == node && !strcmp(scenario->nodes[cable->a].name, which))
-			return cable->port_b;
+	for (unsigned int port = 0; port < scenario->nodes[node].ports; port++) {
+		neighbour = vl_scenario_port(scenario, node, port)->neighbour;
+		if (!strcmp(scenario->nodes[neighbour].name, which))
+			return port;
 	}
 	return UINT32_MAX;
 }
@@ -410,7 +408,7 @@ void vl_scenario_check(struct vl_loader *loader, struct vl_scenario *scenario)
 		switches[i].has_pfc = switches[i].pfc.section.node != 0;
 		check_switch(loader, scenario, &switches[i]);
 	}
-	if (!whole)
+	if (!whole || !scenario->pair_count)
 		return;
 	check_starts(loader, scenario);
 	check_outstanding(loader, scenario);

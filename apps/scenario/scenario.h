@@ -115,13 +115,20 @@ struct vl_scenario_node {
 	const char *name;
 	const struct vl_scenario_switch *sw; /* NULL: an endpoint */
 	unsigned int ports;
-	uint64_t rate; /* bit/s, of an endpoint's link */
+	unsigned int first_port; /* in the scenario's ports */
+	uint64_t rate;           /* bit/s, of an endpoint's link */
 };
 
 /* A link between two nodes. */
 struct vl_scenario_cable {
 	unsigned int a, b, port_a, port_b;
 	const struct vl_scenario_links *links;
+};
+
+/* An end of a cable, and what is at the other. */
+struct vl_scenario_port {
+	const struct vl_scenario_cable *cable;
+	unsigned int neighbour, neighbour_port;
 };
 
 /* A flow between two endpoints: flow->qps queue pairs. */
@@ -156,6 +163,7 @@ struct vl_scenario {
 	/* Worked out by check.c */
 	struct vl_scenario_node *nodes;
 	struct vl_scenario_cable *cables;
+	struct vl_scenario_port *ports; /* by node and port: two for each cable */
 	struct vl_scenario_pair *pairs;
 	unsigned int node_count, endpoint_count, cable_count, pair_count, qp_count;
 	/* The port where most flows meet: its switch and port. node: UINT32_MAX without a switch.
@@ -178,6 +186,12 @@ static inline bool vl_scenario_is_infiniband(const struct vl_scenario *scenario)
 static inline uint32_t vl_scenario_mtu(const struct vl_scenario *scenario)
 {
 	return 256u << scenario->path_mtu;
+}
+
+static inline const struct vl_scenario_port *vl_scenario_port(const struct vl_scenario *scenario,
+							      unsigned int node, unsigned int port)
+{
+	return &scenario->ports[scenario->nodes[node].first_port + port];
 }
 
 /* Reads, overrides ("path=value") and checks. NULL: problems holds why. overrides may be NULL. */

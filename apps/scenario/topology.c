@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a name stands for: nodes first .. first + count - 1. */
+/* What a name stands for: count nodes from first on, stride apart. */
 struct meaning {
 	const char *name;
 	const struct vl_section *section; /* where it was given */
-	unsigned int first, count;
+	unsigned int first, count, stride;
 };
 
 struct names {
@@ -62,7 +62,7 @@ static const struct meaning *look_up(struct vl_loader *loader, const struct name
 static void add_name(struct names *names, const char *name, const struct vl_section *section,
 		     unsigned int first, unsigned int count)
 {
-	names->list[names->count++] = (struct meaning){name, section, first, count};
+	names->list[names->count++] = (struct meaning){name, section, first, count, 1};
 }
 
 static void add_endpoints(struct vl_loader *loader, struct vl_scenario *scenario,
@@ -206,12 +206,36 @@ static bool join_links(struct vl_loader *loader, struct vl_scenario *scenario,
 		}
 		for (unsigned int n = 0; n < from->count * to->count; n++) {
 			if (!join(loader, scenario, &links[i],
-				  from->first + (from->count > 1 ? n : 0),
-				  to->first + (to->count > 1 ? n : 0)))
+				  from->first + (from->count > 1 ? n * from->stride : 0),
+				  to->first + (to->count > 1 ? n * to->stride : 0)))
 				break;
 		}
 	}
 	return loader->problems->count == before;
+}
+
+/* Once all cables are there. */
+static bool number_ports(struct vl_loader *loader, struct vl_scenario *scenario)
+{
+	const struct vl_scenario_cable *cable;
+
+	scenario->ports = vl_arena_allocate(loader->arena, 2 * (size_t)scenario->cable_count *
+								   sizeof(*scenario->ports));
+	if (!scenario->ports) {
+		loader->out_of_memory = true;
+		return false;
+	}
+	for (unsigned int i = 1; i < scenario->node_count; i++)
+		scenario->nodes[i].first_port =
+			scenario->nodes[i - 1].first_port + scenario->nodes[i - 1].ports;
+	for (unsigned int i = 0; i < scenario->cable_count; i++) {
+		cable = &scenario->cables[i];
+		scenario->ports[scenario->nodes[cable->a].first_port + cable->port_a] =
+			(struct vl_scenario_port){cable, cable->b, cable->port_b};
+		scenario->ports[scenario->nodes[cable->b].first_port + cable->port_b] =
+			(struct vl_scenario_port){cable, cable->a, cable->port_a};
+	}
+	return true;
 }
 
 /* The section that a node was named in. */
@@ -227,13 +251,22 @@ static const struct vl_section *node_section(const struct vl_scenario *scenario,
 	return &groups[i].section;
 }
 
+/* The foremost of the nodes that are joined with one, as far as is known. */
+static unsigned int find_leader(unsigned int *leader, unsigned int node)
+{
+	while (leader[node] != node) {
+		leader[node] = leader[leader[node]];
+		node = leader[node];
+	}
+	return node;
+}
+
 /* Every node reaches every other: groups of joined nodes are merged until one is left. */
 static bool check_connected(struct vl_loader *loader, const struct vl_scenario *scenario)
 {
 	unsigned int *leader =
 		vl_arena_allocate(loader->arena, scenario->node_count * sizeof(*leader));
-	const struct vl_scenario_cable *cable;
-	bool changed = true;
+	unsigned int a, b;
 
 	if (!leader) {
 		loader->out_of_memory = true;
@@ -241,21 +274,16 @@ static bool check_connected(struct vl_loader *loader, const struct vl_scenario *
 	}
 	for (unsigned int i = 0; i < scenario->node_count; i++)
 		leader[i] = i;
-	while (changed) {
-		changed = false;
-		for (unsigned int i = 0; i < scenario->cable_count; i++) {
-			cable = &scenario->cables[i];
-			if (leader[cable->a] == leader[cable->b])
-				continue;
-			changed = true;
-			if (leader[cable->a] < leader[cable->b])
-				leader[cable->b] = leader[cable->a];
-			else
-				leader[cable->a] = leader[cable->b];
-		}
+	for (unsigned int i = 0; i < scenario->cable_count; i++) {
+		a = find_leader(leader, scenario->cables[i].a);
+		b = find_leader(leader, scenario->cables[i].b);
+		if (a < b)
+			leader[b] = a;
+		else
+			leader[a] = b;
 	}
 	for (unsigned int i = 1; i < scenario->node_count; i++) {
-		if (!leader[i])
+		if (!find_leader(leader, i))
 			continue;
 		vl_section_problem(loader, node_section(scenario, i), "name",
 				   "no links lead from '%s' to '%s'; add one",
@@ -278,37 +306,52 @@ static bool is_endpoints(struct vl_loader *loader, const struct vl_scenario *sce
 	return false;
 }
 
-static bool pair_flow(struct vl_loader *loader, struct vl_scenario *scenario,
-		      const struct vl_scenario_flow *flow, const struct meaning *from,
-		      const struct meaning *to)
+/* Pairs of two groups, an endpoint with itself left out. Returns how many; *pairs NULL: only counts
+ * them. */
+static uint64_t pair_groups(const struct vl_scenario_flow *flow, const struct meaning *from,
+			    const struct meaning *to, struct vl_scenario_pair *pairs)
 {
-	uint64_t pairs = (uint64_t)from->count * to->count;
-	uint64_t start = flow->start;
+	uint64_t start = flow->start, count = 0;
+	unsigned int a, b;
 
+	for (unsigned int i = 0; i < from->count; i++) {
+		for (unsigned int j = 0; j < to->count; j++) {
+			a = from->first + i * from->stride;
+			b = to->first + j * to->stride;
+			if (a == b)
+				continue;
+			if (pairs)
+				pairs[count] = (struct vl_scenario_pair){a, b, start, flow, false};
+			start += flow->stagger;
+			count++;
+		}
+	}
+	return count;
+}
+
+/* How many pairs a flow has; 0: a problem. */
+static uint64_t count_pairs(struct vl_loader *loader, const struct vl_scenario *scenario,
+			    const struct vl_scenario_flow *flow, const struct meaning *from,
+			    const struct meaning *to)
+{
+	uint64_t pairs, qps;
+
+	if (!is_endpoints(loader, scenario, flow, "from", from) ||
+	    !is_endpoints(loader, scenario, flow, "to", to))
+		return 0;
 	if (from->count == 1 && to->count == 1 && from->first == to->first) {
 		vl_section_problem(loader, &flow->section, "to",
 				   "'%s' would send to itself; name another endpoint", to->name);
-		return true;
+		return 0;
 	}
-	if (scenario->qp_count + pairs * flow->qps > VL_SCENARIO_MAX_QPS) {
-		vl_section_problem(loader, &flow->section, "qps",
-				   "the flows up to here have %llu queue pairs; at most %u are "
-				   "allowed",
-				   (unsigned long long)(scenario->qp_count + pairs * flow->qps),
-				   VL_SCENARIO_MAX_QPS);
-		return false;
-	}
-	for (unsigned int a = from->first; a < from->first + from->count; a++) {
-		for (unsigned int b = to->first; b < to->first + to->count; b++) {
-			if (a == b)
-				continue;
-			scenario->pairs[scenario->pair_count++] =
-				(struct vl_scenario_pair){a, b, start, flow, false};
-			start += flow->stagger;
-			scenario->qp_count += (unsigned int)flow->qps;
-		}
-	}
-	return true;
+	pairs = pair_groups(flow, from, to, NULL);
+	qps = scenario->qp_count + pairs * flow->qps;
+	if (qps <= VL_SCENARIO_MAX_QPS)
+		return pairs;
+	vl_section_problem(loader, &flow->section, "qps",
+			   "the flows up to here have %llu queue pairs; at most %u are allowed",
+			   (unsigned long long)qps, VL_SCENARIO_MAX_QPS);
+	return 0;
 }
 
 static bool pair_flows(struct vl_loader *loader, struct vl_scenario *scenario,
@@ -316,25 +359,32 @@ static bool pair_flows(struct vl_loader *loader, struct vl_scenario *scenario,
 {
 	struct vl_scenario_flow *flows = scenario->flows.elements;
 	const struct meaning *from, *to;
-	unsigned int before = loader->problems->count;
+	unsigned int count = 0;
+	bool whole = true;
+	uint64_t pairs;
 
-	scenario->pairs =
-		vl_arena_allocate(loader->arena, VL_SCENARIO_MAX_QPS * sizeof(*scenario->pairs));
-	if (!scenario->pairs) {
-		loader->out_of_memory = true;
-		return false;
-	}
 	for (unsigned int i = 0; i < scenario->flows.count; i++) {
 		if (!flows[i].name)
 			flows[i].name = vl_arena_print(loader->arena, "flow%u", i);
 		from = look_up(loader, names, &flows[i].section, "from", flows[i].from);
 		to = look_up(loader, names, &flows[i].section, "to", flows[i].to);
-		if (is_endpoints(loader, scenario, &flows[i], "from", from) &&
-		    is_endpoints(loader, scenario, &flows[i], "to", to) &&
-		    !pair_flow(loader, scenario, &flows[i], from, to))
-			return false;
+		pairs = count_pairs(loader, scenario, &flows[i], from, to);
+		whole = whole && pairs;
+		count += (unsigned int)pairs;
+		scenario->qp_count += (unsigned int)(pairs * flows[i].qps);
 	}
-	return loader->problems->count == before;
+	if (!whole)
+		return false;
+	scenario->pairs = vl_arena_allocate(loader->arena, count * sizeof(*scenario->pairs));
+	if (!scenario->pairs) {
+		loader->out_of_memory = true;
+		return false;
+	}
+	for (unsigned int i = 0; i < scenario->flows.count; i++)
+		scenario->pair_count += (unsigned int)pair_groups(
+			&flows[i], find_name(names, flows[i].from), find_name(names, flows[i].to),
+			scenario->pairs + scenario->pair_count);
+	return true;
 }
 
 bool vl_scenario_build_topology(struct vl_loader *loader, struct vl_scenario *scenario)
@@ -343,8 +393,8 @@ bool vl_scenario_build_topology(struct vl_loader *loader, struct vl_scenario *sc
 
 	if (!name_nodes(loader, scenario, &names))
 		return false;
-	return join_links(loader, scenario, &names) && check_connected(loader, scenario) &&
-	       pair_flows(loader, scenario, &names);
+	return join_links(loader, scenario, &names) && number_ports(loader, scenario) &&
+	       check_connected(loader, scenario) && pair_flows(loader, scenario, &names);
 }
 
 unsigned int vl_scenario_find_node(const struct vl_scenario *scenario, const char *name)
