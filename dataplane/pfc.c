@@ -69,9 +69,36 @@ enum vl_mac_control vl_pfc_parse(const uint8_t *frame, uint32_t length, struct v
 
 /* ---- Obeying --------------------------------------------------------------------------- */
 
+uint32_t vl_pfc_response_quanta(uint64_t bits_per_second)
+{
+	static const struct {
+		uint64_t rate;
+		uint32_t quanta;
+	} named[] = {
+		{UINT64_C(400000000000), 905}, {UINT64_C(200000000000), 453},
+		{UINT64_C(100000000000), 394}, {UINT64_C(50000000000), 147},
+		{UINT64_C(40000000000), 118},  {UINT64_C(25000000000), 80},
+		{UINT64_C(10000000000), 67},   {UINT64_C(1000000000), 2},
+	};
+
+	for (unsigned int i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+		uint64_t rate = named[i].rate;
+
+		if (bits_per_second >= rate)
+			return (uint32_t)(((unsigned __int128)named[i].quanta * bits_per_second +
+					   rate - 1) /
+					  rate);
+	}
+	return 1;
+}
+
 void vl_pfc_receiver_init(struct vl_pfc_receiver *receiver, struct vl_rate rate,
 			  uint64_t response_delay)
 {
+	if (response_delay == VL_PFC_RESPONSE_BY_RATE)
+		response_delay = vl_rate_time_up(
+			rate, (uint64_t)vl_pfc_response_quanta(rate.bits_per_second) *
+				      VL_PFC_QUANTUM_BITS);
 	*receiver = (struct vl_pfc_receiver){
 		.rate = rate,
 		.response_delay = response_delay,

@@ -46,6 +46,14 @@ static inline bool vl_is_mac_control(const uint8_t *frame, uint32_t length)
  * once. */
 #define VL_PFC_PENDING 8
 
+/* As a response delay: the most that IEEE 802.3 allows at the line's rate. */
+#define VL_PFC_RESPONSE_BY_RATE UINT64_MAX
+
+/* Quanta from the end of a pause's last bit on the line to obedience that IEEE 802.3 31B.3.7 allows
+ * a line of the rate: 2 (1 Gb/s) to 905 (400 Gb/s); between the rates that it names, and beyond,
+ * those of the next lower one for the same time at least. */
+uint32_t vl_pfc_response_quanta(uint64_t bits_per_second);
+
 struct vl_pfc_receiver {
 	struct vl_rate rate;               /* of the line: the length of a quantum */
 	uint64_t response_delay;           /* ns between reception and obedience */
@@ -64,6 +72,7 @@ struct vl_pfc_receiver {
 	uint64_t paused_since[VL_PFC_PRIORITIES];
 };
 
+/* response_delay: ns, or VL_PFC_RESPONSE_BY_RATE. */
 void vl_pfc_receiver_init(struct vl_pfc_receiver *receiver, struct vl_rate rate,
 			  uint64_t response_delay);
 void vl_pfc_receiver_take(struct vl_pfc_receiver *receiver, const struct vl_pfc *pfc, uint64_t now);

@@ -113,37 +113,34 @@ static uint8_t data_priorities(const struct vl_scenario *scenario)
 void vl_scenario_switch_config(const struct vl_scenario *scenario,
 			       const struct vl_scenario_switch *sw, struct vl_switch_config *config)
 {
-	static const unsigned int points[] = {
+	static const enum vl_red_point points[] = {
 		[VL_SCENARIO_ECN_DEQUEUE] = VL_RED_AT_DEQUEUE,
 		[VL_SCENARIO_ECN_ENQUEUE] = VL_RED_AT_ENQUEUE,
 	};
 	uint8_t data = data_priorities(scenario);
 	struct vl_switch_queue_config *queue;
 
-	*config = (struct vl_switch_config){
-		.ports = scenario->nodes[sw->node].ports,
-		.buffer = sw->buffer,
-		.trust = VL_TRUST_DSCP,
-		.default_map = true,
-		.strict = 1u << VL_SCENARIO_CNP_PRIORITY,
-		.mac = {0x02, 0x5c, 0, (uint8_t)(sw->node >> 8), (uint8_t)sw->node, 0},
-		.seed = scenario->seed + sw->node,
-	};
+	vl_switch_config_defaults(config, scenario->nodes[sw->node].ports, sw->buffer);
+	config->mac[0] = 0x02;
+	config->mac[1] = 0x5c;
+	config->mac[3] = (uint8_t)(sw->node >> 8);
+	config->mac[4] = (uint8_t)sw->node;
+	config->seed = scenario->seed + sw->node;
+	config->port.queues[VL_SCENARIO_CNP_PRIORITY].scheduler.type = VL_SCHEDULING_STRICT;
 	for (unsigned int i = 0; i < VL_SWITCH_PRIORITIES; i++) {
-		queue = &config->queues[i];
-		queue->limit = sw->queue_limit;
+		bool is_lossless = sw->has_pfc && data >> i & 1;
+
+		queue = &config->port.queues[i];
+		if (sw->queue_limit && !is_lossless)
+			queue->buffer.threshold = vl_threshold_static(sw->queue_limit);
+		if (is_lossless)
+			vl_switch_config_lossless(&config->port, (uint8_t)i, sw->pfc.xoff,
+						  sw->pfc.xon, sw->pfc.headroom);
 		if (!(data >> i & 1))
 			continue;
 		if (sw->has_ecn)
-			queue->red =
-				(struct vl_red_config){(enum vl_red_point)points[sw->ecn.point],
-						       sw->ecn.kmin, sw->ecn.kmax, sw->ecn.pmax};
-		if (sw->has_pfc) {
-			queue->lossless = true;
-			queue->xoff = sw->pfc.xoff;
-			queue->xon = sw->pfc.xon;
-			queue->headroom = sw->pfc.headroom;
-		}
+			queue->red = vl_red_marking(points[sw->ecn.point], sw->ecn.kmin,
+						    sw->ecn.kmax, sw->ecn.pmax);
 	}
 }
 

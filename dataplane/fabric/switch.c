@@ -20,49 +20,64 @@ static uint64_t reserved_headroom(const struct vl_switch_config *config)
 	uint64_t reserved = 0;
 
 	for (unsigned int i = 0; i < VL_SWITCH_PRIORITIES; i++) {
-		if (config->queues[i].lossless)
-			reserved += config->queues[i].headroom;
+		if (config->port.groups[i].lossless)
+			reserved += config->port.groups[i].headroom;
 	}
 	return reserved * config->ports;
 }
 
-static const char *queue_config_error(const struct vl_switch_queue_config *queue)
+void vl_switch_config_defaults(struct vl_switch_config *config, uint32_t ports, uint64_t buffer)
 {
-	const struct vl_red_config *red = &queue->red;
+	struct vl_switch_pfc_config *pfc = &config->port.pfc;
 
-	if (red->point != VL_RED_OFF) {
-		if (red->kmin > red->kmax)
-			return "kmin is larger than kmax";
-		if (!(red->pmax >= 0 && red->pmax <= 1))
-			return "pmax is not within 0 and 1";
+	*config = (struct vl_switch_config){.ports = ports, .buffer = buffer};
+	vl_classifier_config_defaults(&config->port.classifier);
+	pfc->enabled = UINT8_MAX;
+	for (unsigned int i = 0; i < VL_PFC_PRIORITIES; i++) {
+		pfc->priority_to_queue[i] = (uint8_t)i;
+		pfc->priority_to_group[i] = (uint8_t)i;
 	}
-	if (queue->lossless && (!queue->xoff || queue->xon > queue->xoff))
+}
+
+void vl_switch_config_lossless(struct vl_switch_port_config *port, uint8_t priority, uint64_t xoff,
+			       uint64_t xon, uint64_t headroom)
+{
+	struct vl_buffer_group_config *group = &port->groups[priority];
+
+	group->lossless = true;
+	group->threshold = vl_threshold_static(xoff);
+	group->xon = xon;
+	group->headroom = headroom;
+}
+
+static const char *group_config_error(const struct vl_buffer_group_config *group)
+{
+	if (!group->lossless)
+		return NULL;
+	if (group->threshold.kind == VL_THRESHOLD_STATIC &&
+	    (!group->threshold.bytes || group->xon > group->threshold.bytes))
 		return "a lossless queue needs 0 < xoff and xon <= xoff";
-	if (queue->lossless && queue->headroom > UINT32_MAX)
+	if (group->headroom > UINT32_MAX)
 		return "the headroom is larger than 4 GiB";
-	if (queue->weight > 255)
-		return "the weight is larger than 255";
 	return NULL;
 }
 
 const char *vl_switch_config_error(const struct vl_switch_config *config)
 {
+	const char *error;
+
 	if (!config->ports || config->ports > VL_SWITCH_MAX_PORTS)
 		return "a switch has 1 to 4096 ports";
-	if (config->default_priority >= VL_SWITCH_PRIORITIES)
-		return "the default priority is not within 0 and 7";
-	if (config->trust == VL_TRUST_DSCP && !config->default_map) {
-		for (unsigned int i = 0; i < 64; i++) {
-			if (config->dscp_to_priority[i] >= VL_SWITCH_PRIORITIES)
-				return "a DSCP is mapped to a priority beyond 7";
-		}
+	error = vl_classifier_config_error(&config->port.classifier);
+	for (unsigned int i = 0; i < VL_SWITCH_PRIORITIES && !error; i++) {
+		error = group_config_error(&config->port.groups[i]);
+		if (!error && config->port.queues[i].scheduler.weight > VL_SCHEDULER_WEIGHT_MAX)
+			error = "the weight is larger than 255";
+		if (!error)
+			error = vl_red_config_error(&config->port.queues[i].red);
 	}
-	for (unsigned int i = 0; i < VL_SWITCH_PRIORITIES; i++) {
-		const char *error = queue_config_error(&config->queues[i]);
-
-		if (error)
-			return error;
-	}
+	if (error)
+		return error;
 	if (config->buffer <= reserved_headroom(config))
 		return "the buffer is no larger than the headroom of all ports together";
 	return NULL;
@@ -83,21 +98,18 @@ static void init_config(struct vl_switch *sw, const struct vl_switch_config *con
 {
 	sw->config = *config;
 	for (unsigned int i = 0; i < VL_SWITCH_PRIORITIES; i++) {
-		struct vl_switch_queue_config *queue = &sw->config.queues[i];
+		struct vl_switch_queue_config *queue = &sw->config.port.queues[i];
 
 		if (queue->red.point != VL_RED_OFF)
 			vl_red_init(&sw->red[i], &queue->red);
-		if (queue->lossless) {
+		if (config->port.groups[i].lossless)
 			sw->lossless |= (uint8_t)(1u << i);
-			queue->limit = 0;
-		}
-		if (!queue->weight)
-			queue->weight = 1;
+		if (queue->scheduler.type == VL_SCHEDULING_STRICT)
+			sw->strict |= (uint8_t)(1u << i);
+		if (!queue->scheduler.weight)
+			queue->scheduler.weight = 1;
 	}
-	if (config->default_map) {
-		for (unsigned int i = 0; i < 64; i++)
-			sw->config.dscp_to_priority[i] = (uint8_t)(i >> 3);
-	}
+	vl_classifier_init(&sw->classifier, &config->port.classifier);
 	sw->random.state = config->seed;
 	sw->shared_limit = config->buffer - reserved_headroom(config);
 	sw->first_pfc_port = VL_SWITCH_NO_PORT;
@@ -133,7 +145,8 @@ struct vl_switch *vl_switch_create(const struct vl_switch_config *config,
 	init_config(sw, config);
 	for (uint32_t i = 0; i < config->ports; i++) {
 		for (unsigned int q = 0; q < VL_SWITCH_PRIORITIES; q++)
-			vl_frame_queue_init(&sw->ports[i].queues[q], sw->config.queues[q].limit, 0);
+			vl_frame_queue_init(&sw->ports[i].queues[q],
+					    config->port.queues[q].buffer.threshold.bytes, 0);
 		vl_switch_set_port_rate(sw, i, UINT64_C(100000000000));
 	}
 	return sw;
@@ -168,8 +181,8 @@ void vl_switch_set_port_rate(struct vl_switch *sw, uint32_t port, uint64_t bits_
 	uint8_t mac[6];
 
 	port_mac(sw, port, mac);
-	vl_pfc_receiver_init(&sw->ports[port].pause, rate, sw->config.pfc_response_delay);
-	vl_pfc_sender_init(&sw->ports[port].pfc, mac, rate, sw->config.pause_quanta);
+	vl_pfc_receiver_init(&sw->ports[port].pause, rate, sw->config.port.pfc.response_delay);
+	vl_pfc_sender_init(&sw->ports[port].pfc, mac, rate, sw->config.port.pfc.quanta);
 }
 
 /* ---- Forwarding ------------------------------------------------------------------------ */
@@ -226,29 +239,6 @@ int vl_switch_add_route(struct vl_switch *sw, const uint8_t mac[6], uint32_t por
 	return 0;
 }
 
-/* ---- Classification -------------------------------------------------------------------- */
-
-static uint8_t classify(const struct vl_switch *sw, const uint8_t *frame, uint32_t length)
-{
-	const uint8_t *type = frame + 12;
-	uint8_t traffic_class;
-
-	if (type[0] == 0x81 && type[1] == 0x00 && length >= 18) {
-		if (sw->config.trust == VL_TRUST_PCP)
-			return type[2] >> 5;
-		type += 4;
-	}
-	if (sw->config.trust == VL_TRUST_PCP || type + 4 > frame + length)
-		return sw->config.default_priority;
-	if (type[0] == 0x08 && type[1] == 0x00)
-		traffic_class = type[3];
-	else if ((type[0] == 0x86 && type[1] == 0xdd) || (type[0] == 0x89 && type[1] == 0x15))
-		traffic_class = (uint8_t)(type[2] << 4 | type[3] >> 4);
-	else
-		return sw->config.default_priority;
-	return sw->config.dscp_to_priority[traffic_class >> 2];
-}
-
 /* ---- Buffer and flow control ----------------------------------------------------------- */
 
 static void want_pause(struct vl_switch *sw, uint32_t number, uint8_t priority, bool pause)
@@ -278,13 +268,14 @@ uint32_t vl_switch_next_pfc_port(struct vl_switch *sw)
 static bool admit(struct vl_switch *sw, struct vl_switch_port *ingress,
 		  const struct vl_frame *frame, struct vl_switch_queue_counters *counters)
 {
-	const struct vl_switch_queue_config *config = &sw->config.queues[frame->priority];
+	const struct vl_buffer_group_config *config = &sw->config.port.groups[frame->priority];
 	uint64_t *bytes = &ingress->ingress_bytes[frame->priority];
 	uint64_t *headroom = &ingress->headroom_bytes[frame->priority];
 	bool is_shared = sw->shared_bytes + frame->length <= sw->shared_limit;
 
 	if (config->lossless) {
-		is_shared = is_shared && *bytes - *headroom + frame->length <= config->xoff;
+		is_shared =
+			is_shared && *bytes - *headroom + frame->length <= config->threshold.bytes;
 		if (!is_shared && *headroom + frame->length > config->headroom) {
 			counters->drop_headroom++;
 			return false;
@@ -303,7 +294,7 @@ static bool admit(struct vl_switch *sw, struct vl_switch_port *ingress,
 		sw->shared_bytes += frame->length;
 	else
 		*headroom += frame->length;
-	if (config->lossless && (*bytes >= config->xoff || *headroom))
+	if (config->lossless && (*bytes >= config->threshold.bytes || *headroom))
 		want_pause(sw, frame->ingress_port, frame->priority, true);
 	return true;
 }
@@ -312,7 +303,7 @@ static bool admit(struct vl_switch *sw, struct vl_switch_port *ingress,
 static void release(struct vl_switch *sw, const struct vl_frame *frame)
 {
 	struct vl_switch_port *ingress = &sw->ports[frame->ingress_port];
-	const struct vl_switch_queue_config *config = &sw->config.queues[frame->priority];
+	const struct vl_buffer_group_config *config = &sw->config.port.groups[frame->priority];
 	uint64_t *bytes = &ingress->ingress_bytes[frame->priority];
 	uint64_t *headroom = &ingress->headroom_bytes[frame->priority];
 	uint64_t from_headroom = *headroom < frame->length ? *headroom : frame->length;
@@ -355,9 +346,9 @@ static bool enqueue(struct vl_switch *sw, struct vl_switch_port *ingress,
 		counters->drop_queue_full++;
 		return false;
 	}
-	if (sw->config.queues[priority].red.point == VL_RED_AT_ENQUEUE)
-		verdict = vl_red_apply(&sw->red[priority], &sw->random, queue->bytes, frame->data,
-				       frame->length);
+	if (sw->config.port.queues[priority].red.point == VL_RED_AT_ENQUEUE)
+		verdict = vl_red_apply(&sw->red[priority], VL_COLOUR_GREEN, &sw->random,
+				       queue->bytes, frame->data, frame->length);
 	if (verdict == VL_RED_DROP) {
 		counters->drop_red++;
 		return false;
@@ -392,7 +383,7 @@ uint32_t vl_switch_receive(struct vl_switch *sw, uint32_t port, struct vl_frame 
 		return VL_SWITCH_NO_PORT;
 	}
 	frame->ingress_port = (uint16_t)port;
-	frame->priority = classify(sw, frame->data, frame->length);
+	frame->priority = vl_classify(&sw->classifier, frame->data, frame->length).queue;
 	if (!enqueue(sw, ingress, &sw->ports[route->port], frame, now)) {
 		vl_frame_free(frame);
 		return VL_SWITCH_NO_PORT;
@@ -426,7 +417,9 @@ static uint8_t round_robin(struct vl_switch *sw, struct vl_switch_port *port, ui
 
 		if (candidates >> q & 1) {
 			if (!port->turn_begun)
-				port->deficit[q] += QUANTUM * (int64_t)sw->config.queues[q].weight;
+				port->deficit[q] +=
+					QUANTUM *
+					(int64_t)sw->config.port.queues[q].scheduler.weight;
 			port->turn_begun = true;
 			if (port->queues[q].head->length <= port->deficit[q]) {
 				port->deficit[q] -= port->queues[q].head->length;
@@ -442,7 +435,7 @@ static uint8_t round_robin(struct vl_switch *sw, struct vl_switch_port *port, ui
 
 static uint8_t choose_queue(struct vl_switch *sw, struct vl_switch_port *port, uint8_t candidates)
 {
-	uint8_t strict = candidates & sw->config.strict;
+	uint8_t strict = candidates & sw->strict;
 
 	if (strict)
 		return (uint8_t)(31 - __builtin_clz(strict));
@@ -463,9 +456,9 @@ static struct vl_frame *dequeue(struct vl_switch *sw, struct vl_switch_port *por
 	if (!queue->head)
 		port->occupied &= (uint8_t) ~(1u << priority);
 	release(sw, frame);
-	if (sw->config.queues[priority].red.point == VL_RED_AT_DEQUEUE)
-		verdict = vl_red_apply(&sw->red[priority], &sw->random, queue->bytes, frame->data,
-				       frame->length);
+	if (sw->config.port.queues[priority].red.point == VL_RED_AT_DEQUEUE)
+		verdict = vl_red_apply(&sw->red[priority], VL_COLOUR_GREEN, &sw->random,
+				       queue->bytes, frame->data, frame->length);
 	if (verdict == VL_RED_DROP) {
 		counters->drop_red++;
 		vl_frame_free(frame);

@@ -13,46 +13,63 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/fabric/buffer_config.h"
+#include "dataplane/fabric/classifier.h"
 #include "dataplane/fabric/queue.h"
 #include "dataplane/fabric/red.h"
+#include "dataplane/fabric/scheduler.h"
+#include "dataplane/fabric/watchdog.h"
 #include "dataplane/frame.h"
 #include "dataplane/pfc.h"
 #include "transport/random.h"
 
-#define VL_SWITCH_PRIORITIES 8
+#define VL_SWITCH_PRIORITIES 8 /* queues, priority groups and PFC priorities of a port */
 #define VL_SWITCH_MAX_PORTS  4096u
 
-/* Where a frame's priority is read. */
-enum vl_switch_trust {
-	VL_TRUST_DSCP, /* by dscp_to_priority; not IP: default_priority */
-	VL_TRUST_PCP,  /* of the VLAN tag; untagged: default_priority */
+struct vl_switch_queue_config {
+	struct vl_buffer_queue_config buffer;
+	struct vl_scheduler_queue_config scheduler;
+	struct vl_red_config red;
 };
 
-struct vl_switch_queue_config {
-	uint64_t limit; /* bytes of one egress queue; 0: the whole buffer */
-	struct vl_red_config red;
-	/* Lossless: pause the sender of an ingress port when xoff bytes of it are in the buffer,
-	 * let it go on at xon; what still comes may take headroom bytes more. Then limit does not
-	 * count. */
-	bool lossless;
-	uint64_t xoff, xon, headroom;
-	uint32_t weight; /* of the round robin, 1..255; 0: 1 */
+/* SONiC: PORT_QOS_MAP pfc_enable, MAP_PFC_PRIORITY_TO_QUEUE, PFC_PRIORITY_TO_PRIORITY_GROUP_MAP. */
+struct vl_switch_pfc_config {
+	/* Bit n: PFC of priority n is sent when its group asks for it, and obeyed. */
+	uint8_t enabled;
+	uint8_t priority_to_queue[VL_PFC_PRIORITIES]; /* the queue that a received pause stops */
+	uint8_t priority_to_group[VL_PFC_PRIORITIES]; /* the group on whose behalf it is sent */
+	uint16_t quanta;                              /* of pauses sent; 0: 65535 */
+	/* ns from the reception of a pause to obedience; VL_PFC_RESPONSE_BY_RATE: the most that
+	 * 802.3 allows at the port's rate. */
+	uint64_t response_delay;
+};
+
+struct vl_switch_port_config {
+	struct vl_classifier_config classifier;
+	struct vl_buffer_group_config groups[VL_SWITCH_PRIORITIES]; /* of what comes in */
+	struct vl_switch_queue_config queues[VL_SWITCH_PRIORITIES]; /* of what goes out */
+	struct vl_shaper_config shaper;                             /* of all that goes out */
+	struct vl_switch_pfc_config pfc;
+	struct vl_watchdog_config watchdog;
 };
 
 struct vl_switch_config {
-	uint32_t ports;  /* 1..VL_SWITCH_MAX_PORTS */
-	uint64_t buffer; /* bytes, shared by all ports; headroom comes out of it */
-	enum vl_switch_trust trust;
-	uint8_t default_priority;
-	bool default_map; /* dscp_to_priority is not given: priority = DSCP >> 3 */
-	uint8_t dscp_to_priority[64];
-	uint8_t strict; /* bit n: priority n is served before all that are not strict, highest first
-			 */
-	uint16_t pause_quanta;       /* of PFC frames; 0: 65535 */
-	uint64_t pfc_response_delay; /* ns, on received PFC frames */
-	uint8_t mac[6];              /* of port 0; port n has n added */
-	uint64_t seed;               /* of the marking */
-	struct vl_switch_queue_config queues[VL_SWITCH_PRIORITIES]; /* the same at every port */
+	uint32_t ports;     /* 1..VL_SWITCH_MAX_PORTS */
+	uint64_t buffer;    /* bytes of packet memory, 1..VL_BUFFER_SIZE_MAX */
+	uint32_t cell_size; /* bytes, 32..VL_BUFFER_CELL_MAX: a frame takes whole cells; 0: bytes */
+	/* 0: one pool, number 0, as large as the buffer, of which all that is reserved comes out.
+	 */
+	uint8_t pool_count; /* 0..VL_BUFFER_POOLS */
+	struct vl_buffer_pool_config pools[VL_BUFFER_POOLS];
+	/* A frame may leave when its first 64 bytes have arrived, if it then leaves without a gap;
+	 * the links to the switch must be set to deliver so. False: store and forward. */
+	bool cut_through;
+	uint8_t mac[6];                    /* of port 0; port n has n added */
+	uint64_t seed;                     /* of the marking, and of the choice among equal ways */
+	struct vl_switch_port_config port; /* of every port, unless by_port says otherwise */
+	/* NULL, or a configuration for each port, of which NULL means port. The switch keeps
+	 * copies; ports that point to the same share one. */
+	const struct vl_switch_port_config *const *by_port;
 };
 
 #define VL_SWITCH_PORT_COUNTERS(X)                                                                 \
@@ -117,13 +134,23 @@ struct vl_switch {
 	uint64_t buffer_bytes, buffer_watermark; /* headroom included */
 	uint64_t shared_bytes, shared_limit;     /* headroom excluded */
 	uint32_t first_pfc_port;
-	uint8_t lossless;               /* bit n */
+	uint8_t lossless; /* bit n: group n */
+	uint8_t strict;   /* bit n: queue n */
+	struct vl_classifier classifier;
 	struct vl_switch_route *routes; /* open addressing */
 	uint32_t route_mask, route_count;
 	struct vl_switch_port *ports;
 };
 
-/* Reasons for refusal, as text for people; NULL: the configuration is fine. */
+/* A switch that works: bytes, one pool, no reserved memory or thresholds, class selectors as
+ * classes, every class with its own queue, group and PFC priority, byte round robin with equal
+ * weights, no marking, lossy, all PFC obeyed at once, no watchdog, store and forward. */
+void vl_switch_config_defaults(struct vl_switch_config *config, uint32_t ports, uint64_t buffer);
+/* Makes a priority lossless in its own group: XOFF above xoff bytes, XON at xon. */
+void vl_switch_config_lossless(struct vl_switch_port_config *port, uint8_t priority, uint64_t xoff,
+			       uint64_t xon, uint64_t headroom);
+/* NULL: the configuration is fine; else what is wrong where, for people, valid until the next call
+ * in this thread. */
 const char *vl_switch_config_error(const struct vl_switch_config *config);
 /* NULL with *error -EINVAL (see vl_switch_config_error) or -ENOMEM. */
 struct vl_switch *vl_switch_create(const struct vl_switch_config *config,

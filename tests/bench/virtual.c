@@ -107,22 +107,15 @@ static void poll_sender(void *context, struct vl_endpoint *endpoint, uint64_t no
 /* Lossless: what RED marks slows the senders under DCQCN, PFC keeps the rest. */
 static struct vl_switch_config switch_config(void)
 {
-	struct vl_switch_config config = {
-		.ports = SENDERS + 1,
-		.buffer = 4000000,
-		.default_map = true,
-		.strict = 1 << 6,
-		.mac = {2, 1},
-		.seed = 1,
-	};
+	struct vl_switch_config config;
 
-	config.queues[HOST_DATA_PRIORITY] = (struct vl_switch_queue_config){
-		.red = {VL_RED_AT_DEQUEUE, 100000, 400000, 0.1},
-		.lossless = true,
-		.xoff = 500000,
-		.xon = 400000,
-		.headroom = 200000,
-	};
+	vl_switch_config_defaults(&config, SENDERS + 1, 4000000);
+	config.port.queues[6].scheduler.type = VL_SCHEDULING_STRICT;
+	memcpy(config.mac, (uint8_t[6]){2, 1}, 6);
+	config.seed = 1;
+	vl_switch_config_lossless(&config.port, HOST_DATA_PRIORITY, 500000, 400000, 200000);
+	config.port.queues[HOST_DATA_PRIORITY].red =
+		vl_red_marking(VL_RED_AT_DEQUEUE, 100000, 400000, 0.1);
 	return config;
 }
 

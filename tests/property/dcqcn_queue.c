@@ -35,17 +35,14 @@ struct dumbbell {
 
 static struct vl_switch_config switch_config(void)
 {
-	struct vl_switch_config config = {
-		.ports = 1 + MOST_FLOWS,
-		.buffer = 12000000,
-		.default_map = true,
-		.strict = 1 << 6,
-		.mac = {2, 1},
-		.seed = 1,
-	};
+	struct vl_switch_config config;
 
-	config.queues[HOST_DATA_PRIORITY].red =
-		(struct vl_red_config){VL_RED_AT_DEQUEUE, 5000, 200000, 0.01};
+	vl_switch_config_defaults(&config, 1 + MOST_FLOWS, 12000000);
+	config.port.queues[6].scheduler.type = VL_SCHEDULING_STRICT;
+	memcpy(config.mac, (uint8_t[6]){2, 1}, 6);
+	config.seed = 1;
+	config.port.queues[HOST_DATA_PRIORITY].red =
+		vl_red_marking(VL_RED_AT_DEQUEUE, 5000, 200000, 0.01);
 	return config;
 }
 

@@ -263,10 +263,11 @@ static bool join_hosts(struct traffic *traffic)
 {
 	struct vl_link_config links[2];
 	const struct vl_link_config clean = {.rate = UINT64_C(100000000000), .propagation = 300};
-	struct vl_switch_config config = {
-		.ports = 2, .buffer = 4000000, .default_map = true, .mac = {2, 1}};
+	struct vl_switch_config config;
 	struct vl_node *sw;
 
+	vl_switch_config_defaults(&config, 2, 4000000);
+	memcpy(config.mac, (uint8_t[6]){2, 1}, 6);
 	for (unsigned int i = 0; i < 2; i++) {
 		links[i] = clean;
 		links[i].seed = traffic->parameters.seed;

@@ -32,13 +32,12 @@ static const struct vl_link_config clean = {.rate = RATE, .propagation = PROPAGA
 
 static struct vl_switch_config switch_config(void)
 {
-	return (struct vl_switch_config){
-		.ports = MOST_HOSTS,
-		.buffer = 4000000,
-		.default_map = true,
-		.strict = 1 << 6,
-		.mac = {2, 1},
-	};
+	struct vl_switch_config config;
+
+	vl_switch_config_defaults(&config, MOST_HOSTS, 4000000);
+	config.port.queues[6].scheduler.type = VL_SCHEDULING_STRICT;
+	memcpy(config.mac, (uint8_t[6]){2, 1}, 6);
+	return config;
 }
 
 /* Pause at 60 KB of an ingress; the link's round trip and two frames of headroom and more. */
@@ -46,10 +45,7 @@ static struct vl_switch_config lossless_config(uint64_t headroom)
 {
 	struct vl_switch_config config = switch_config();
 
-	config.queues[HOST_DATA_PRIORITY].lossless = true;
-	config.queues[HOST_DATA_PRIORITY].xoff = 60000;
-	config.queues[HOST_DATA_PRIORITY].xon = 40000;
-	config.queues[HOST_DATA_PRIORITY].headroom = headroom;
+	vl_switch_config_lossless(&config.port, HOST_DATA_PRIORITY, 60000, 40000, headroom);
 	return config;
 }
 
@@ -247,8 +243,8 @@ static uint64_t congested_digest(uint64_t seed)
 
 	vl_dcqcn_profile(&cc.dcqcn, "paper");
 	config.seed = seed;
-	config.queues[HOST_DATA_PRIORITY].red =
-		(struct vl_red_config){VL_RED_AT_DEQUEUE, 20000, 200000, 0.2};
+	config.port.queues[HOST_DATA_PRIORITY].red =
+		vl_red_marking(VL_RED_AT_DEQUEUE, 20000, 200000, 0.2);
 	start(&star, 3, &config);
 	tap.context = &star;
 	for (unsigned int i = 0; i < 3; i++)
@@ -345,7 +341,7 @@ static void test_lossy_incast(void)
 	uint64_t arrived = 0;
 	struct star star;
 
-	config.queues[HOST_DATA_PRIORITY].limit = 200000;
+	config.port.queues[HOST_DATA_PRIORITY].buffer.threshold = vl_threshold_static(200000);
 	incast(&star, &config);
 	CU_ASSERT_TRUE(drops(&star) > 0);
 	CU_ASSERT_EQUAL(drops(&star), port_of(&star, 5)->queue_counters[3].drop_queue_full);

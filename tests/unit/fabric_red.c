@@ -9,8 +9,10 @@
 #include "tests/support/frame.h"
 #include "tests/support/suite.h"
 
-static const struct vl_red_config paper = {
-	.point = VL_RED_AT_ENQUEUE, .kmin = 5000, .kmax = 200000, .pmax = 0.01};
+static struct vl_red_config paper(void)
+{
+	return vl_red_marking(VL_RED_AT_ENQUEUE, 5000, 200000, 0.01);
+}
 
 static double measured(const struct vl_red *red, uint64_t bytes, unsigned int draws)
 {
@@ -18,31 +20,31 @@ static double measured(const struct vl_red *red, uint64_t bytes, unsigned int dr
 	unsigned int hits = 0;
 
 	for (unsigned int i = 0; i < draws; i++)
-		hits += vl_red_decide(red, &random, bytes);
+		hits += vl_red_decide(red, VL_COLOUR_GREEN, &random, bytes);
 	return (double)hits / draws;
 }
 
 static void test_edges_are_exact(void)
 {
+	const struct vl_red_config config = paper();
 	struct vl_random random = {7};
 	struct vl_red red;
 
-	CU_ASSERT_EQUAL(vl_red_init(&red, &paper), 0);
-	CU_ASSERT_EQUAL(vl_red_probability(&red, 0), 0);
-	CU_ASSERT_EQUAL(vl_red_probability(&red, 5000), 0);
-	CU_ASSERT_TRUE(vl_red_probability(&red, 5001) > 0);
-	CU_ASSERT_EQUAL(vl_red_probability(&red, 200000), 0.01);
-	CU_ASSERT_EQUAL(vl_red_probability(&red, 200001), 1);
-	CU_ASSERT_DOUBLE_EQUAL(vl_red_probability(&red, 102500), 0.005, 1e-12);
-	CU_ASSERT_FALSE(vl_red_decide(&red, &random, 5000));
-	CU_ASSERT_TRUE(vl_red_decide(&red, &random, 200001));
+	vl_red_init(&red, &config);
+	CU_ASSERT_EQUAL(vl_red_probability(&red, VL_COLOUR_GREEN, 0), 0);
+	CU_ASSERT_EQUAL(vl_red_probability(&red, VL_COLOUR_GREEN, 5000), 0);
+	CU_ASSERT_TRUE(vl_red_probability(&red, VL_COLOUR_GREEN, 5001) > 0);
+	CU_ASSERT_EQUAL(vl_red_probability(&red, VL_COLOUR_GREEN, 200000), 0.01);
+	CU_ASSERT_EQUAL(vl_red_probability(&red, VL_COLOUR_GREEN, 200001), 1);
+	CU_ASSERT_DOUBLE_EQUAL(vl_red_probability(&red, VL_COLOUR_GREEN, 102500), 0.005, 1e-12);
+	CU_ASSERT_FALSE(vl_red_decide(&red, VL_COLOUR_GREEN, &random, 5000));
+	CU_ASSERT_TRUE(vl_red_decide(&red, VL_COLOUR_GREEN, &random, 200001));
 	CU_ASSERT_EQUAL(random.state, 7);
 }
 
 static void test_curve(void)
 {
-	const struct vl_red_config config = {
-		.point = VL_RED_AT_ENQUEUE, .kmin = 10000, .kmax = 50000, .pmax = 0.4};
+	const struct vl_red_config config = vl_red_marking(VL_RED_AT_ENQUEUE, 10000, 50000, 0.4);
 	const unsigned int draws = 100000;
 	struct vl_red red;
 
@@ -57,32 +59,35 @@ static void test_curve(void)
 
 static void test_step(void)
 {
-	const struct vl_red_config config = {
-		.point = VL_RED_AT_ENQUEUE, .kmin = 30000, .kmax = 30000, .pmax = 0.5};
+	const struct vl_red_config config = vl_red_marking(VL_RED_AT_ENQUEUE, 30000, 30000, 0.5);
 	struct vl_random random = {1};
 	struct vl_red red;
 
-	CU_ASSERT_EQUAL(vl_red_init(&red, &config), 0);
-	CU_ASSERT_FALSE(vl_red_decide(&red, &random, 30000));
-	CU_ASSERT_TRUE(vl_red_decide(&red, &random, 30001));
+	vl_red_init(&red, &config);
+	CU_ASSERT_FALSE(vl_red_decide(&red, VL_COLOUR_GREEN, &random, 30000));
+	CU_ASSERT_TRUE(vl_red_decide(&red, VL_COLOUR_GREEN, &random, 30001));
 }
 
 static void test_marks_or_drops(void)
 {
+	const struct vl_red_config config = paper();
 	struct vl_memory_frame_pool pool;
 	struct vl_random random = {1};
 	struct vl_frame *frame;
 	struct vl_red red;
 
 	vl_memory_frame_pool_init(&pool, 0, 0);
-	vl_red_init(&red, &paper);
+	vl_red_init(&red, &config);
 	frame = vl_frame_get(&pool.pool);
 	for (uint8_t ecn = 0; ecn < 4; ecn++) {
 		fill_ipv4_frame(frame, 200, 1, 2, 26, ecn);
-		CU_ASSERT_EQUAL(vl_red_apply(&red, &random, 5000, frame->data, 200), VL_RED_PASS);
+		CU_ASSERT_EQUAL(
+			vl_red_apply(&red, VL_COLOUR_GREEN, &random, 5000, frame->data, 200),
+			VL_RED_PASS);
 		CU_ASSERT_EQUAL(ipv4_frame_ecn(frame), ecn);
-		CU_ASSERT_EQUAL(vl_red_apply(&red, &random, 200001, frame->data, 200),
-				ecn ? VL_RED_MARKED : VL_RED_DROP);
+		CU_ASSERT_EQUAL(
+			vl_red_apply(&red, VL_COLOUR_GREEN, &random, 200001, frame->data, 200),
+			ecn ? VL_RED_MARKED : VL_RED_DROP);
 		CU_ASSERT_EQUAL(ipv4_frame_ecn(frame), ecn ? 3 : 0);
 		CU_ASSERT_EQUAL(frame->data[15] >> 2, 26);
 		CU_ASSERT_EQUAL(ipv4_header_sum(frame->data + 14), 0xffff);
@@ -92,18 +97,29 @@ static void test_marks_or_drops(void)
 
 static void test_refuses_bad_configurations(void)
 {
-	struct vl_red_config config = paper;
-	struct vl_red red;
+	struct vl_red_config config = paper();
+	struct vl_red_curve *yellow = &config.curves[VL_COLOUR_YELLOW];
 
-	config.kmin = config.kmax + 1;
-	CU_ASSERT_NOT_EQUAL(vl_red_init(&red, &config), 0);
-	config = paper;
-	config.pmax = 1.001;
-	CU_ASSERT_NOT_EQUAL(vl_red_init(&red, &config), 0);
-	config.pmax = -0.1;
-	CU_ASSERT_NOT_EQUAL(vl_red_init(&red, &config), 0);
-	config.pmax = NAN;
-	CU_ASSERT_NOT_EQUAL(vl_red_init(&red, &config), 0);
+	CU_ASSERT_PTR_NULL(vl_red_config_error(&config));
+	yellow->kmin = yellow->kmax + 1;
+	CU_ASSERT_STRING_EQUAL(vl_red_config_error(&config),
+			       "kmin of yellow, 200001 B, is larger than its kmax, 200000 B");
+	yellow->action = VL_RED_IGNORE;
+	CU_ASSERT_PTR_NULL(vl_red_config_error(&config));
+	config = paper();
+	yellow->pmax = 1.001;
+	CU_ASSERT_STRING_EQUAL(vl_red_config_error(&config),
+			       "pmax of yellow, 1.001, is not within 0 and 1");
+	yellow->pmax = -0.1;
+	CU_ASSERT_PTR_NOT_NULL(vl_red_config_error(&config));
+	yellow->pmax = NAN;
+	CU_ASSERT_PTR_NOT_NULL(vl_red_config_error(&config));
+	config.point = VL_RED_OFF;
+	CU_ASSERT_PTR_NULL(vl_red_config_error(&config));
+	config = paper();
+	config.weight = 16;
+	CU_ASSERT_STRING_EQUAL(vl_red_config_error(&config),
+			       "the weight of the average is 16; the largest is 15");
 }
 
 static void test_queue_limit_watermark_and_mean(void)

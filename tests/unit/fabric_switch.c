@@ -17,12 +17,11 @@ static struct vl_switch *sw;
 
 static struct vl_switch_config four_ports(void)
 {
-	return (struct vl_switch_config){
-		.ports = 4,
-		.buffer = 1000000,
-		.default_map = true,
-		.mac = {2, 0, 0, 0, 0x0f, 0xfe},
-	};
+	struct vl_switch_config config;
+
+	vl_switch_config_defaults(&config, 4, 1000000);
+	memcpy(config.mac, (uint8_t[6]){2, 0, 0, 0, 0x0f, 0xfe}, 6);
+	return config;
 }
 
 /* Port n leads to MAC n. */
@@ -159,7 +158,7 @@ static void test_classification(void)
 	struct vl_switch_config config = four_ports();
 	struct vl_frame *frame;
 
-	config.default_priority = 1;
+	config.port.classifier.default_class = 1;
 	start(&config);
 	put(0, 1, 100, CNP, ECT, 0);
 	CU_ASSERT_EQUAL(sw->ports[1].queues[6].frames, 1);
@@ -181,7 +180,7 @@ static void test_classification(void)
 	CU_ASSERT_EQUAL(sw->ports[1].queues[1].frames, 2);
 	finish();
 
-	config.trust = VL_TRUST_PCP;
+	config.port.classifier.trust = VL_TRUST_PCP;
 	start(&config);
 	put(0, 1, 100, CNP, ECT, 0);
 	CU_ASSERT_EQUAL(sw->ports[1].queues[1].frames, 1);
@@ -200,7 +199,7 @@ static void test_finite_queue_and_buffer(void)
 	struct vl_switch_config config = four_ports();
 
 	config.buffer = 2500;
-	config.queues[3].limit = 2000;
+	config.port.queues[3].buffer.threshold = vl_threshold_static(2000);
 	start(&config);
 	CU_ASSERT_EQUAL(put(0, 1, 1000, DATA, ECT, 0), 1);
 	CU_ASSERT_EQUAL(put(0, 1, 1000, DATA, ECT, 0), 1);
@@ -225,7 +224,7 @@ static void test_marking_point(void)
 	uint8_t ecn[5], expected_enqueue[5] = {2, 2, 2, 3, 3},
 			expected_dequeue[5] = {3, 3, 2, 2, 2};
 
-	config.queues[3].red = (struct vl_red_config){VL_RED_AT_ENQUEUE, 2000, 2000, 1};
+	config.port.queues[3].red = vl_red_marking(VL_RED_AT_ENQUEUE, 2000, 2000, 1);
 	start(&config);
 	for (int i = 0; i < 5; i++)
 		put(0, 1, 1000, DATA, ECT, 0);
@@ -235,7 +234,7 @@ static void test_marking_point(void)
 	CU_ASSERT_EQUAL(sw->ports[1].queue_counters[3].ecn_marked, 2);
 	finish();
 
-	config.queues[3].red.point = VL_RED_AT_DEQUEUE;
+	config.port.queues[3].red.point = VL_RED_AT_DEQUEUE;
 	start(&config);
 	for (int i = 0; i < 5; i++)
 		put(0, 1, 1000, DATA, ECT, 0);
@@ -250,7 +249,7 @@ static void test_red_drops_what_is_not_capable(void)
 {
 	struct vl_switch_config config = four_ports();
 
-	config.queues[3].red = (struct vl_red_config){VL_RED_AT_ENQUEUE, 2000, 2000, 1};
+	config.port.queues[3].red = vl_red_marking(VL_RED_AT_ENQUEUE, 2000, 2000, 1);
 	start(&config);
 	for (int i = 0; i < 5; i++)
 		put(0, 1, 1000, DATA, 0, 0);
@@ -258,7 +257,7 @@ static void test_red_drops_what_is_not_capable(void)
 	CU_ASSERT_EQUAL(sw->ports[1].queues[3].frames, 3);
 	finish();
 
-	config.queues[3].red.point = VL_RED_AT_DEQUEUE;
+	config.port.queues[3].red.point = VL_RED_AT_DEQUEUE;
 	start(&config);
 	for (int i = 0; i < 5; i++)
 		put(0, 1, 1000 + (uint32_t)i, DATA, 0, 0);
@@ -272,7 +271,8 @@ static void test_strict_priority(void)
 {
 	struct vl_switch_config config = four_ports();
 
-	config.strict = 1 << 6 | 1 << 7;
+	config.port.queues[6].scheduler.type = VL_SCHEDULING_STRICT;
+	config.port.queues[7].scheduler.type = VL_SCHEDULING_STRICT;
 	start(&config);
 	put(0, 1, 1000, DATA, ECT, 0);
 	put(0, 1, 1000, DATA, ECT, 0);
@@ -291,7 +291,7 @@ static void test_round_robin_weights(void)
 	uint64_t sent[2] = {0, 0};
 
 	config.buffer = 100000000;
-	config.queues[3].weight = 3;
+	config.port.queues[3].scheduler.weight = 3;
 	start(&config);
 	for (unsigned int i = 0; i < 4000; i++)
 		put(0, 1, 4000, DATA, ECT, 0);
@@ -311,11 +311,8 @@ static struct vl_switch_config lossless(void)
 	struct vl_switch_config config = four_ports();
 
 	config.buffer = 100000;
-	config.queues[3].lossless = true;
-	config.queues[3].xoff = 3000;
-	config.queues[3].xon = 1000;
-	config.queues[3].headroom = 2000;
-	config.pause_quanta = 1000;
+	vl_switch_config_lossless(&config.port, 3, 3000, 1000, 2000);
+	config.port.pfc.quanta = 1000;
 	return config;
 }
 
@@ -436,17 +433,16 @@ static void test_refuses_bad_configurations(void)
 	config.buffer = 8000;
 	CU_ASSERT_PTR_NOT_NULL(vl_switch_config_error(&config));
 	config = lossless();
-	config.queues[3].xon = 3001;
+	config.port.groups[3].xon = 3001;
 	CU_ASSERT_PTR_NOT_NULL(vl_switch_config_error(&config));
 	config = four_ports();
-	config.default_map = false;
-	config.dscp_to_priority[5] = 8;
+	config.port.classifier.dscp_to_class[5] = 8;
 	CU_ASSERT_PTR_NOT_NULL(vl_switch_config_error(&config));
 	config = four_ports();
-	config.queues[0].red = (struct vl_red_config){VL_RED_AT_ENQUEUE, 2, 1, 1};
+	config.port.queues[0].red = vl_red_marking(VL_RED_AT_ENQUEUE, 2, 1, 1);
 	CU_ASSERT_PTR_NOT_NULL(vl_switch_config_error(&config));
 	config = four_ports();
-	config.queues[0].weight = 256;
+	config.port.queues[0].scheduler.weight = 256;
 	CU_ASSERT_PTR_NOT_NULL(vl_switch_config_error(&config));
 }
 

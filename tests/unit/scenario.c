@@ -171,11 +171,11 @@ static void test_values(void)
 	CU_ASSERT_EQUAL(scenario->pairs[0].flow->cc.resolved.fixed_rate, UINT64_C(10000000000));
 	vl_scenario_switch_config(scenario, scenario->nodes[2].sw, &config);
 	CU_ASSERT_EQUAL(config.ports, 2);
-	CU_ASSERT_EQUAL(config.queues[5].red.point, VL_RED_AT_ENQUEUE);
-	CU_ASSERT_EQUAL(config.queues[5].red.kmax, 200000);
-	CU_ASSERT_TRUE(config.queues[5].lossless);
-	CU_ASSERT_EQUAL(config.queues[3].red.point, VL_RED_OFF);
-	CU_ASSERT_FALSE(config.queues[6].lossless);
+	CU_ASSERT_EQUAL(config.port.queues[5].red.point, VL_RED_AT_ENQUEUE);
+	CU_ASSERT_EQUAL(config.port.queues[5].red.curves[VL_COLOUR_GREEN].kmax, 200000);
+	CU_ASSERT_TRUE(config.port.groups[5].lossless);
+	CU_ASSERT_EQUAL(config.port.queues[3].red.point, VL_RED_OFF);
+	CU_ASSERT_FALSE(config.port.groups[6].lossless);
 	vl_scenario_free(scenario);
 }
 

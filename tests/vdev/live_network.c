@@ -28,16 +28,12 @@ struct star {
 
 static struct vl_switch_config switch_config(void)
 {
-	struct vl_switch_config config = {
-		.ports = SENDERS + 1,
-		.buffer = 4u << 20,
-		.default_map = true,
-		.mac = {2, 1},
-	};
+	struct vl_switch_config config;
 
+	vl_switch_config_defaults(&config, SENDERS + 1, 4u << 20);
+	memcpy(config.mac, (uint8_t[6]){2, 1}, 6);
 	for (unsigned int i = 0; i < VL_SWITCH_PRIORITIES; i++)
-		config.queues[i].red =
-			(struct vl_red_config){VL_RED_AT_DEQUEUE, 40000, 160000, 0.2};
+		config.port.queues[i].red = vl_red_marking(VL_RED_AT_DEQUEUE, 40000, 160000, 0.2);
 	return config;
 }
 
