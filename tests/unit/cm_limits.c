@@ -8,6 +8,7 @@
 
 #include "tests/support/cm_pair.h"
 #include "tests/support/suite.h"
+#include "transport/cm/connection_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -316,6 +317,29 @@ static void test_vanished(void)
 	cm_pair_close(pair);
 }
 
+static bool note_id(struct cm_pair *pair, unsigned int from, const struct vl_cm_message *message)
+{
+	if (!from && message->attribute_id == VL_CM_REQ)
+		*(uint32_t *)pair->hook_data = message->req.local_comm_id;
+	return true;
+}
+
+/* Who uses a place of the table often enough comes round to the first ID again. */
+static void test_no_id_0(void)
+{
+	struct cm_pair *pair = open_pair(NULL);
+	uint32_t id = 0;
+
+	pair->hook = note_id;
+	pair->hook_data = &id;
+	pair->cm[0]->connections[0].generation = UINT32_MAX;
+	CU_ASSERT_PTR_NOT_NULL_FATAL(connect(pair, 0, NULL));
+	cm_pair_run(pair, 100000);
+	CU_ASSERT_NOT_EQUAL(id, 0);
+	CU_ASSERT_EQUAL(counts[0].responses, 1);
+	cm_pair_close(pair);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -327,6 +351,7 @@ int main(int argc, char **argv)
 		{"more comes at once than there is room for", test_burst},
 		{"the table is full", test_full},
 		{"the peer vanishes", test_vanished},
+		{"no communication ID is 0", test_no_id_0},
 	};
 
 	return RUN_SUITE("cm_limits", tests, argc, argv);

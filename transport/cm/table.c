@@ -32,6 +32,13 @@ static bool same_gid(const union ibv_gid *a, const union ibv_gid *b)
 	return !memcmp(a, b, sizeof(*a));
 }
 
+static uint32_t communication_id(const struct vl_cm *cm, uint32_t index, uint32_t generation)
+{
+	return (uint32_t)cm->config.worker << (32 - VL_CM_WORKER_BITS) |
+	       (generation << cm->index_bits & ((UINT32_C(1) << (32 - VL_CM_WORKER_BITS)) - 1)) |
+	       index;
+}
+
 struct vl_cm_connection *vl_cm_allocate(struct vl_cm *cm)
 {
 	struct vl_cm_connection *connection;
@@ -44,15 +51,15 @@ struct vl_cm_connection *vl_cm_allocate(struct vl_cm *cm)
 	cm->free_count--;
 	connection = &cm->connections[index];
 	generation = connection->generation + 1;
+	/* 0 in a message stands for no ID (IBTA 12.6.7, REJ). */
+	if (!communication_id(cm, index, generation))
+		generation++;
 	memset(connection, 0, sizeof(*connection));
 	connection->cm = cm;
 	connection->index = index;
 	connection->generation = generation;
 	connection->in_use = true;
-	connection->local_comm_id =
-		(uint32_t)cm->config.worker << (32 - VL_CM_WORKER_BITS) |
-		(generation << cm->index_bits & ((UINT32_C(1) << (32 - VL_CM_WORKER_BITS)) - 1)) |
-		index;
+	connection->local_comm_id = communication_id(cm, index, generation);
 	cm->usage.connections++;
 	return connection;
 }
