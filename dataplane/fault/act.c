@@ -160,7 +160,7 @@ void vl_fault_plan(struct vl_fault *fault, const struct vl_fault_packet *packet)
 		uint32_t needed = slots_needed(&vl_fault_event_at(fault, decision.event)->action);
 
 		if (reserved + needed > fault->free_count ||
-		    packet->frame->length > fault->slots[0].frame.capacity) {
+		    (needed && packet->frame->length > fault->slots[0].frame.capacity)) {
 			fault->event_counters[decision.event].no_room++;
 			continue;
 		}
@@ -184,20 +184,23 @@ static uint8_t priority_of(const struct vl_packet *packet)
 	return packet->vlan_present ? packet->priority : vl_packet_dscp(packet) >> 3;
 }
 
-static void hold(struct vl_fault *fault, const struct vl_fault_packet *packet,
-		 enum vl_fault_hold kind, uint32_t event, uint64_t delay, uint32_t countdown)
+/* NULL: no slot is left. */
+static struct vl_fault_slot *hold(struct vl_fault *fault, const struct vl_fault_packet *packet,
+				  enum vl_fault_hold kind, uint32_t event, uint64_t delay,
+				  uint32_t countdown)
 {
 	struct vl_fault_slot *slot = vl_fault_slot_copy(fault, packet->frame);
 
 	if (!slot)
-		return;
+		return NULL;
 	slot->hold = kind;
 	slot->event = event;
 	slot->due = packet->now + delay;
 	slot->countdown = countdown;
-	slot->connection = vl_fault_connection_index(fault, packet->connection);
+	vl_fault_slot_belongs(fault, slot, packet->connection);
 	vl_fault_comment_keep(fault, slot);
 	vl_fault_hold(fault, packet->direction, slot);
+	return slot;
 }
 
 static void duplicate(struct vl_fault *fault, const struct vl_fault_packet *packet,
@@ -206,10 +209,11 @@ static void duplicate(struct vl_fault *fault, const struct vl_fault_packet *pack
 	char text[VL_FAULT_EVENT_TEXT];
 
 	for (uint32_t i = 0; i < action->copies; i++) {
-		hold(fault, packet, VL_FAULT_HOLD_COPY, event, action->delay, 0);
-		if (vl_fault_is_watched(fault) && fault->held[packet->direction].last)
-			snprintf(fault->held[packet->direction].last->comment,
-				 VL_FAULT_SLOT_COMMENT, "copy made by %s",
+		struct vl_fault_slot *copy =
+			hold(fault, packet, VL_FAULT_HOLD_COPY, event, action->delay, 0);
+
+		if (copy && vl_fault_is_watched(fault))
+			snprintf(copy->comment, sizeof(copy->comment), "copy made by %s",
 				 vl_fault_event_text(fault, event, text));
 	}
 }
@@ -283,7 +287,7 @@ bool vl_fault_refuse(struct vl_fault *fault, struct vl_fault_packet *packet, uin
 		return false;
 	}
 	slot->frame.priority = priority_of(&packet->parsed);
-	slot->connection = vl_fault_connection_index(fault, packet->connection);
+	vl_fault_slot_belongs(fault, slot, packet->connection);
 	if (is_read_unanswered(stream)) {
 		slot->due = packet->now + REFUSAL_HOLD;
 		stream->held_refusal = slot;

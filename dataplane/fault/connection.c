@@ -163,19 +163,9 @@ static void set_remote(struct vl_fault *fault, struct vl_fault_connection *conne
 	*head = index;
 }
 
-static void clear_tallies(struct vl_fault *fault, uint32_t index)
-{
-	if (!fault->tallies)
-		return;
-	for (uint32_t event = 0; event < fault->config.event_count; event++)
-		fault->tallies[(size_t)event * (fault->connections.capacity + 1) + index] =
-			(struct vl_fault_tally){0};
-}
-
-/* As new, with the same QPNs. */
+/* As new, with the same QPNs. Its number is new: tallies and held frames of the old one know. */
 static void begin(struct vl_fault *fault, struct vl_fault_connection *connection)
 {
-	uint32_t index = vl_fault_connection_index(fault, connection);
 	struct vl_fault_connection fresh = {
 		.peer = connection->peer,
 		.local_qpn = connection->local_qpn,
@@ -188,8 +178,6 @@ static void begin(struct vl_fault *fault, struct vl_fault_connection *connection
 		.tokens = fault->config.receives.burst,
 	};
 
-	vl_fault_forget_connection(fault, index);
-	clear_tallies(fault, index);
 	*connection = fresh;
 }
 

@@ -264,8 +264,7 @@ static bool filter_receive(void *context, struct vl_frame *frame, uint64_t now)
 	if (goes_on)
 		vl_fault_answered(fault, &packet);
 	if (goes_on)
-		vl_fault_overtake(fault, VL_DIRECTION_RECEIVED,
-				  vl_fault_connection_index(fault, packet.connection), now);
+		vl_fault_overtake(fault, VL_DIRECTION_RECEIVED, packet.connection, now);
 	return goes_on;
 }
 
@@ -296,8 +295,7 @@ static bool filter_transmit(void *context, struct vl_frame *frame, uint64_t now)
 	if (goes_on || is_lost(fault))
 		vl_fault_show(fault, VL_DIRECTION_TRANSMITTED, frame, now);
 	if (goes_on)
-		vl_fault_overtake(fault, VL_DIRECTION_TRANSMITTED,
-				  vl_fault_connection_index(fault, packet.connection), now);
+		vl_fault_overtake(fault, VL_DIRECTION_TRANSMITTED, packet.connection, now);
 	return goes_on;
 }
 
@@ -379,6 +377,7 @@ static bool filter_next_transmitted(void *context, struct vl_frame *frame, uint6
 			frame->source_qpn = slot->frame.source_qpn;
 			show_slot(fault, VL_DIRECTION_TRANSMITTED, slot, now);
 		}
+		fault->counters.held_too_long += !fits;
 		vl_fault_slot_put(fault, slot);
 		if (fits)
 			return true;

@@ -226,6 +226,8 @@ struct vl_fault_event_counters {
 	X(refused_followers, "frames", "not taken, as they came behind a refused packet")          \
 	X(rnr_by_rate, "frames", "refused as no receive was posted, by the receive rate")          \
 	X(slow_receiver_dropped, "frames", "found no room in the slow receiver's buffer")          \
+	X(held_too_long, "frames", "dropped when their time came, as the port takes none so long") \
+	X(answers_not_held, "frames", "answers sent at once, as there was no room to hold them")   \
 	X(pauses_sent, "frames", "PFC frames sent with a time, by events and the slow receiver")   \
 	X(connections_forgotten, "connections", "gave way to a newer one, as the table was full")
 

@@ -35,6 +35,7 @@ struct vl_fault_slot *vl_fault_slot_get(struct vl_fault *fault)
 	fault->free_count--;
 	slot->comment[0] = 0;
 	slot->connection = slot->event = VL_FAULT_NONE;
+	slot->connection_number = 0;
 	slot->countdown = 0;
 	slot->due = 0;
 	slot->frame.source_qpn = 0;
@@ -42,10 +43,15 @@ struct vl_fault_slot *vl_fault_slot_get(struct vl_fault *fault)
 	return slot;
 }
 
+bool vl_fault_can_hold(const struct vl_fault *fault, const struct vl_frame *frame)
+{
+	return fault->free_count && frame->length <= fault->slots[0].frame.capacity;
+}
+
 struct vl_fault_slot *vl_fault_slot_copy(struct vl_fault *fault, const struct vl_frame *frame)
 {
 	struct vl_fault_slot *slot =
-		frame->length <= fault->slots[0].frame.capacity ? vl_fault_slot_get(fault) : NULL;
+		vl_fault_can_hold(fault, frame) ? vl_fault_slot_get(fault) : NULL;
 
 	if (!slot)
 		return NULL;
@@ -61,6 +67,24 @@ void vl_fault_slot_put(struct vl_fault *fault, struct vl_fault_slot *slot)
 	slot->next = fault->free;
 	fault->free = slot;
 	fault->free_count++;
+}
+
+void vl_fault_slot_belongs(const struct vl_fault *fault, struct vl_fault_slot *slot,
+			   const struct vl_fault_connection *connection)
+{
+	slot->connection = vl_fault_connection_index(fault, connection);
+	slot->connection_number = connection ? connection->number : 0;
+}
+
+/* NULL: none, or it has given way to another one in its place. */
+static struct vl_fault_connection *owner_of(struct vl_fault *fault,
+					    const struct vl_fault_slot *slot)
+{
+	struct vl_fault_connection *connection =
+		slot->connection == VL_FAULT_NONE ? NULL
+						  : &fault->connections.list[slot->connection];
+
+	return connection && connection->number == slot->connection_number ? connection : NULL;
 }
 
 /* Most come with the latest time: the search starts at the end. */
@@ -106,9 +130,7 @@ void vl_fault_release(struct vl_fault *fault, enum vl_direction direction,
 		      struct vl_fault_slot *slot)
 {
 	struct vl_fault_list *list = &fault->held[direction];
-	struct vl_fault_connection *connection =
-		slot->connection == VL_FAULT_NONE ? NULL
-						  : &fault->connections.list[slot->connection];
+	struct vl_fault_connection *connection = owner_of(fault, slot);
 
 	take_out(list, slot);
 	list->reordered -= slot->countdown > 0;
@@ -123,8 +145,8 @@ void vl_fault_release(struct vl_fault *fault, enum vl_direction direction,
 	}
 }
 
-void vl_fault_overtake(struct vl_fault *fault, enum vl_direction direction, uint32_t connection,
-		       uint64_t now)
+void vl_fault_overtake(struct vl_fault *fault, enum vl_direction direction,
+		       const struct vl_fault_connection *connection, uint64_t now)
 {
 	struct vl_fault_list *list = &fault->held[direction];
 	struct vl_fault_slot *slot = list->reordered ? list->first : NULL;
@@ -132,23 +154,12 @@ void vl_fault_overtake(struct vl_fault *fault, enum vl_direction direction, uint
 	while (slot) {
 		struct vl_fault_slot *next = slot->next;
 
-		if (slot->countdown && slot->connection == connection && !--slot->countdown) {
+		if (slot->countdown && owner_of(fault, slot) == connection && !--slot->countdown) {
 			list->reordered--;
 			take_out(list, slot);
 			slot->due = now;
 			insert(list, slot);
 		}
 		slot = next;
-	}
-}
-
-void vl_fault_forget_connection(struct vl_fault *fault, uint32_t connection)
-{
-	for (unsigned int direction = 0; direction < 2; direction++) {
-		for (struct vl_fault_slot *slot = fault->held[direction].first; slot;
-		     slot = slot->next) {
-			if (slot->connection == connection)
-				slot->connection = VL_FAULT_NONE;
-		}
 	}
 }

@@ -232,9 +232,15 @@ static bool is_in_time(const struct vl_fault *fault, const struct vl_fault_match
 static struct vl_fault_tally *tally_of(struct vl_fault *fault, uint32_t event,
 				       const struct vl_fault_connection *connection)
 {
-	return &fault->tallies[(size_t)event * (fault->connections.capacity + 1) +
-			       (connection ? vl_fault_connection_index(fault, connection)
-					   : fault->connections.capacity)];
+	struct vl_fault_tally *tally =
+		&fault->tallies[(size_t)event * (fault->connections.capacity + 1) +
+				(connection ? vl_fault_connection_index(fault, connection)
+					    : fault->connections.capacity)];
+	uint32_t number = connection ? connection->number : 0;
+
+	if (tally->number != number)
+		*tally = (struct vl_fault_tally){.number = number};
+	return tally;
 }
 
 static bool is_chosen(struct vl_fault *fault, uint32_t event, const struct vl_fault_packet *packet,

@@ -75,8 +75,8 @@ bool vl_fault_has_room(struct vl_fault *fault, const struct vl_fault_packet *pac
 {
 	const struct vl_fault_slow_receiver *slow = &fault->config.slow_receiver;
 
-	if (!slow->rate ||
-	    (fault->slow_bytes + packet->frame->length <= slow->buffer && fault->free_count))
+	if (!slow->rate || (fault->slow_bytes + packet->frame->length <= slow->buffer &&
+			    vl_fault_can_hold(fault, packet->frame)))
 		return true;
 	fault->counters.slow_receiver_dropped++;
 	vl_fault_comment_add(fault, "no room in the slow receiver's buffer");
@@ -135,8 +135,10 @@ static bool delay_ack(struct vl_fault *fault, struct vl_fault_packet *packet)
 	struct vl_fault_slot *slot = vl_fault_slot_copy(fault, packet->frame);
 	char text[VL_FAULT_EVENT_TEXT];
 
-	if (!slot)
+	if (!slot) {
+		fault->counters.answers_not_held++;
 		return true;
+	}
 	slot->hold = VL_FAULT_HOLD_DELAYED;
 	slot->event = packet->connection->delaying_event;
 	slot->due = packet->now + packet->connection->ack_delay;
@@ -177,10 +179,12 @@ static bool coalesce(struct vl_fault *fault, struct vl_fault_packet *packet)
 		return false;
 	}
 	slot = vl_fault_slot_copy(fault, packet->frame);
-	if (!slot)
+	if (!slot) {
+		fault->counters.answers_not_held++;
 		return true;
+	}
 	slot->hold = VL_FAULT_HOLD_ACK;
-	slot->connection = vl_fault_connection_index(fault, connection);
+	vl_fault_slot_belongs(fault, slot, connection);
 	slot->due = packet->now + coalescing->delay;
 	vl_fault_hold(fault, VL_DIRECTION_TRANSMITTED, slot);
 	connection->held_ack = slot;

@@ -114,9 +114,10 @@ struct vl_fault_slot {
 	struct vl_frame frame; /* with memory of its own */
 	uint64_t due;          /* ns */
 	struct vl_fault_slot *next, *previous;
-	uint32_t connection; /* index; VL_FAULT_NONE */
-	uint32_t countdown;  /* reorder: packets that are still to overtake it */
-	uint32_t event;      /* whose doing it is; VL_FAULT_NONE: a policy's */
+	uint32_t connection;        /* index; VL_FAULT_NONE */
+	uint32_t connection_number; /* if another one has the index now, it belongs to none */
+	uint32_t countdown;         /* reorder: packets that are still to overtake it */
+	uint32_t event;             /* whose doing it is; VL_FAULT_NONE: a policy's */
 	enum vl_fault_hold {
 		VL_FAULT_HOLD_DELAYED,
 		VL_FAULT_HOLD_REORDERED,
@@ -142,9 +143,11 @@ struct vl_fault {
 	uint64_t start; /* ns, of the first frame; UINT64_MAX: none yet */
 	struct vl_fault_counters counters;
 	struct vl_fault_event_counters *event_counters;
-	/* By event, for each connection and, the last one, for those that count all together. */
+	/* By event, for each connection and, the last one, for those that count all together. One
+	 * of another connection's number is as good as empty. */
 	struct vl_fault_tally {
 		uint64_t matched, acted;
+		uint32_t number;
 	} * tallies;
 	struct vl_fault_connections connections;
 
@@ -218,19 +221,22 @@ uint32_t vl_fault_write_cnp(const struct vl_fault_packet *packet, uint8_t dscp, 
 /* ---- held.c --------------------------------------------------------------------------------- */
 
 int vl_fault_held_init(struct vl_fault *fault, uint32_t count, uint32_t capacity);
+/* Whether there is a slot, and the frame is not longer than that. */
+bool vl_fault_can_hold(const struct vl_fault *fault, const struct vl_frame *frame);
 /* NULL: none left. */
 struct vl_fault_slot *vl_fault_slot_get(struct vl_fault *fault);
 /* The same with a copy of a frame. */
 struct vl_fault_slot *vl_fault_slot_copy(struct vl_fault *fault, const struct vl_frame *frame);
 void vl_fault_slot_put(struct vl_fault *fault, struct vl_fault_slot *slot);
+/* As long as the connection is not forgotten. NULL is fine. */
+void vl_fault_slot_belongs(const struct vl_fault *fault, struct vl_fault_slot *slot,
+			   const struct vl_fault_connection *connection);
 void vl_fault_hold(struct vl_fault *fault, enum vl_direction direction, struct vl_fault_slot *slot);
 void vl_fault_release(struct vl_fault *fault, enum vl_direction direction,
 		      struct vl_fault_slot *slot);
 /* A packet of a connection has gone on: those that it overtakes come nearer. */
-void vl_fault_overtake(struct vl_fault *fault, enum vl_direction direction, uint32_t connection,
-		       uint64_t now);
-/* Nothing refers to the connection any more. */
-void vl_fault_forget_connection(struct vl_fault *fault, uint32_t connection);
+void vl_fault_overtake(struct vl_fault *fault, enum vl_direction direction,
+		       const struct vl_fault_connection *connection, uint64_t now);
 
 /* ---- act.c ---------------------------------------------------------------------------------- */
 

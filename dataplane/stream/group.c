@@ -205,8 +205,10 @@ bool vl_stream_group_transmit(struct vl_stream_group *group, uint64_t now, struc
 		if (!vl_stream_make(stream, now, &slot, 1))
 			continue;
 		stream->scratch_tail = slot.tail;
-		if (slot.length > frame->capacity)
+		if (slot.length > frame->capacity) {
+			stream->counters.too_long_tx++;
 			continue;
+		}
 		memcpy(frame->data, slot.data, slot.length);
 		frame->length = slot.length;
 		frame->priority = slot.priority;

@@ -136,6 +136,7 @@ uint32_t vl_stream_size_range(uint32_t first, uint32_t last, uint32_t step,
 	X(frames_tx, "frames", "sent")                                                             \
 	X(bytes_tx, "bytes", "of frames_tx, without FCS")                                          \
 	X(data_bytes_tx, "bytes", "of payload, without pad")                                       \
+	X(too_long_tx, "frames", "of frames_tx that did not leave: longer than the port takes")    \
 	X(message_tx, "messages", "whose last frame was sent; stateless: frames")                  \
 	X(ack_rx, "frames", "positive acknowledgements received")                                  \
 	X(nak_rx, "frames", "NAKs received, without RNR")                                          \

@@ -601,6 +601,33 @@ static void test_several(void)
 	bench_close(&bench);
 }
 
+/* The comment of a copy stands with the copy, though another frame waits for longer. */
+static void test_copy_before_late(void)
+{
+	struct vl_fault_event events[2] = {bench_event("late", TX, "ack", VL_FAULT_DELAY),
+					   bench_event("twice", TX, "ack", VL_FAULT_DUPLICATE)};
+	const struct bench_record *taps = &bench.taps[SERVER];
+	uint32_t late = UINT32_MAX, copy = UINT32_MAX;
+
+	events[0].match.nth = (struct vl_fault_range){3, 3};
+	events[0].action.delay = 20000;
+	events[1].match.nth = (struct vl_fault_range){4, 4}; /* of those that are not late */
+	events[1].action.copies = 1;
+	bench_init(&bench);
+	bench_faults(&bench, SERVER, events, 2);
+	bench_open(&bench);
+	bench_run(&bench, SECOND);
+	for (unsigned int i = 0; i < taps->count; i++) {
+		if (strstr(taps->frames[i].comment, "copy made by event 'twice'"))
+			copy = taps->frames[i].psn;
+		if (strstr(taps->frames[i].comment, "20.000 us later"))
+			late = taps->frames[i].psn;
+	}
+	CU_ASSERT_EQUAL(late, psn(5));
+	CU_ASSERT_EQUAL(copy, psn(9));
+	bench_close(&bench);
+}
+
 /* No room to hold a frame: it goes on, and that is counted. */
 static void test_no_room(void)
 {
@@ -648,6 +675,7 @@ int main(int argc, char **argv)
 		{"single_pause", test_single_pause},
 		{"pass", test_pass},
 		{"several", test_several},
+		{"copy_before_late", test_copy_before_late},
 		{"no_room", test_no_room},
 	};
 

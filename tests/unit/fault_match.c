@@ -407,6 +407,62 @@ static void write_frame(struct vl_frame *frame, unsigned int from, uint32_t qpn,
 	frame->source_qpn = 0;
 }
 
+/* Whose place a newer connection takes counts from the beginning when it comes again. */
+static void test_forgotten_connection(void)
+{
+	struct vl_fault_event event = marker("");
+	struct vl_fault_config config = {.events = &event, .event_count = 1, .max_connections = 1};
+	struct vl_memory_frame_pool pool;
+	struct vl_frame_filter filter;
+	struct vl_fault *fault;
+	struct vl_frame *frame;
+
+	event.match.per_connection = true;
+	event.match.limit = 2;
+	vl_memory_frame_pool_init(&pool, 0, 0);
+	frame = vl_frame_get(&pool.pool);
+	fault = vl_fault_create(&config, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(fault);
+	filter = vl_fault_filter(fault);
+	for (uint32_t i = 0; i < 9; i++) {
+		write_frame(frame, 1, 0x20 + i / 3, i);
+		filter.receive(filter.context, frame, i);
+	}
+	CU_ASSERT_EQUAL(vl_fault_event_counters(fault, 0)->acted, 6);
+	CU_ASSERT_EQUAL(vl_fault_counters(fault)->connections_forgotten, 2);
+	vl_fault_destroy(fault);
+	vl_frame_free(frame);
+	vl_memory_frame_pool_release(&pool);
+}
+
+/* A frame is held whose like the port does not take when its time comes. */
+static void test_held_too_long(void)
+{
+	struct vl_fault_event event = bench_event("late", VL_FAULT_TRANSMITTED, "", VL_FAULT_DELAY);
+	struct vl_fault_config config = {.events = &event, .event_count = 1};
+	struct vl_memory_frame_pool pool;
+	struct vl_frame_filter filter;
+	struct vl_fault *fault;
+	struct vl_frame *frame;
+
+	event.action.delay = 1000;
+	vl_memory_frame_pool_init(&pool, 0, 0);
+	frame = vl_frame_get(&pool.pool);
+	fault = vl_fault_create(&config, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(fault);
+	filter = vl_fault_filter(fault);
+	write_frame(frame, 1, 0x20, 5);
+	CU_ASSERT_FALSE(filter.transmit(filter.context, frame, 0));
+	CU_ASSERT_EQUAL(filter.next_deadline(filter.context), 1000);
+	frame->capacity = frame->length - 1;
+	CU_ASSERT_FALSE(filter.next_transmitted(filter.context, frame, 1000));
+	CU_ASSERT_EQUAL(vl_fault_counters(fault)->held_too_long, 1);
+	CU_ASSERT_EQUAL(filter.next_deadline(filter.context), UINT64_MAX);
+	vl_fault_destroy(fault);
+	vl_frame_free(frame);
+	vl_memory_frame_pool_release(&pool);
+}
+
 /* The first packets are lost on the way; the PSN that the REQ has told counts all the same, and a
  * new connection on the same QP counts from its own. */
 static void test_management(void)
@@ -643,6 +699,8 @@ int main(int argc, char **argv)
 		{"probability", test_probability},
 		{"time", test_time},
 		{"many_connections", test_many_connections},
+		{"forgotten_connection", test_forgotten_connection},
+		{"held_too_long", test_held_too_long},
 		{"management", test_management},
 		{"receive_rate", test_receive_rate},
 		{"receive_rate_of_writes", test_receive_rate_of_writes},

@@ -326,6 +326,22 @@ static void check_writes_are_taken(void)
 	check_write_is_taken(IBV_QPT_UC);
 }
 
+/* A port that takes shorter frames than the stream makes: none leaves, and each is counted. */
+static void check_too_long_is_counted(void)
+{
+	static const struct vl_stream_size sizes[] = {{1000, 1}};
+	struct vl_stream_config config = roce_config(IBV_QPT_RC, IBV_WR_RDMA_WRITE, sizes, 1);
+	uint8_t bytes[100];
+	struct vl_frame frame = {.data = bytes, .capacity = sizeof(bytes)};
+
+	open_stream(&config, 0);
+	CU_ASSERT_FALSE(vl_stream_group_transmit(group, 0, &frame));
+	CU_ASSERT_TRUE(vl_stream_counters(stream)->frames_tx > 0);
+	CU_ASSERT_EQUAL(vl_stream_counters(stream)->too_long_tx,
+			vl_stream_counters(stream)->frames_tx);
+	close_stream();
+}
+
 /* A SEND without a receive posted is answered with an RNR NAK, and what follows not at all. */
 static void check_naks_are_counted(void)
 {
@@ -738,6 +754,7 @@ static const struct test tests[] = {
 	{"every length of a message gives right frames", check_every_length},
 	{"addresses walk through the region", check_addresses_within_region},
 	{"queue pairs take WRITEs, and their ACKs are counted", check_writes_are_taken},
+	{"frames that are too long for the port are counted", check_too_long_is_counted},
 	{"NAKs are counted, and only for the stream's own QPNs", check_naks_are_counted},
 	{"rates hold within 0.1 %", check_rates},
 	{"bursts are of one flow, and finished later if they must", check_bursts},
