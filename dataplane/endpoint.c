@@ -355,6 +355,7 @@ static bool make_filtered_frame(struct vl_endpoint *endpoint, uint64_t now, stru
 bool vl_endpoint_transmit(struct vl_endpoint *endpoint, uint64_t now, struct vl_frame *frame)
 {
 	endpoint->now = now;
+	endpoint->taken = NULL;
 	update_pauses(endpoint, now);
 	if (endpoint->filter.transmit) {
 		if (!make_filtered_frame(endpoint, now, frame))
@@ -379,7 +380,6 @@ struct vl_frame *vl_endpoint_next_frame(struct vl_endpoint *endpoint, struct vl_
 
 	if (!frame)
 		return NULL;
-	endpoint->taken = NULL;
 	endpoint->takes_constant =
 		endpoint->constant && !endpoint->filter.transmit && !endpoint->tap.see;
 	sends = vl_endpoint_transmit(endpoint, now, frame);

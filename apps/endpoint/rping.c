@@ -206,6 +206,7 @@ static void server_completion(struct vl_session *session, const struct ibv_wc *w
 {
 	struct vl_rping_server *server = session->service_context;
 	struct ping *ping = session->context;
+	int error = 0;
 
 	if (wc->status != IBV_WC_SUCCESS)
 		return;
@@ -218,17 +219,19 @@ static void server_completion(struct vl_session *session, const struct ibv_wc *w
 			vl_notice(server->notices, "server ping data: %.*s", (int)ping->size,
 				  (const char *)ping->data);
 		ping->step = STEP_SINK;
-		post(session, REQUEST_SEND, now);
+		error = post(session, REQUEST_SEND, now);
 		break;
 	case REQUEST_WRITE:
 		ping->step = STEP_SOURCE;
 		ping->done++;
 		server->pings++;
-		post(session, REQUEST_SEND, now);
+		error = post(session, REQUEST_SEND, now);
 		break;
 	case REQUEST_SEND:
 		break;
 	}
+	if (error)
+		server_fail(session, "failed: the send queue is full", now);
 }
 
 const struct vl_session_service vl_rping_server_service = {

@@ -6,10 +6,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "apps/host/addresses.h"
+#include "apps/host/chance.h"
 #include "apps/report/json_file.h"
 
 #define MILLISECOND   UINT64_C(1000000)
@@ -170,16 +170,6 @@ static void end(void *context, uint64_t now)
 
 /* ---- Opening and closing -------------------------------------------------------------------- */
 
-/* Other communication IDs than those of an earlier run, which peers may remember. */
-static uint64_t seed_of(const struct vl_endpoint_run *run, uint32_t instance)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return run->host_options->seed ^ (uint64_t)now.tv_sec * 1000000007u ^
-	       (uint64_t)now.tv_nsec << 20 ^ (uint64_t)(instance + 1) << 56;
-}
-
 static struct vl_instance *open_instance(struct vl_endpoint_run *run, uint32_t port,
 					 uint32_t worker, int *error)
 {
@@ -187,7 +177,7 @@ static struct vl_instance *open_instance(struct vl_endpoint_run *run, uint32_t p
 	struct vl_instance_client client;
 	uint32_t workers = run->session.worker_count;
 
-	config.seed = seed_of(run, port * workers + worker);
+	config.seed = vl_host_secret_seed();
 	config.worker = (uint8_t)worker;
 	config.path_mtu = vl_host_path_mtu(run->session.host, port);
 	config.client = NULL;

@@ -215,7 +215,7 @@ static int open_client(struct gen_application *application, uint8_t source, uint
 
 static int open_peers(struct gen_application *application, uint8_t source, uint64_t now)
 {
-	const struct vl_cm_config cm = {.seed = application->config.seed,
+	const struct vl_cm_config cm = {.seed = application->config.cm_seed,
 					.worker = (uint8_t)application->config.worker,
 					.max_connections =
 						CM_SPARE + application->config.config->qp_count};

@@ -42,6 +42,7 @@ struct gen_application_config {
 	uint8_t dscp, priority; /* of groups that do not say */
 	bool has_vlan;
 	uint64_t seed;
+	uint64_t cm_seed; /* as vl_host_secret_seed */
 };
 
 /* What an application has of a group. */

@@ -36,7 +36,8 @@ struct gen_cm_peer {
 	struct gen_application *application;
 	struct link *links;
 	uint32_t count, begun, up, down;
-	uint32_t answered; /* that wait for a neighbour */
+	struct link *answered[WINDOW]; /* that wait for a neighbour */
+	uint32_t answered_count;
 	bool is_ending;
 };
 
@@ -112,13 +113,12 @@ static int modify(struct link *link, uint64_t now)
 	return status;
 }
 
-static void go_up(struct link *link, uint64_t now)
+/* True: it waits for a neighbour. */
+static bool go_up(struct link *link, uint64_t now)
 {
 	struct vl_queue_pair_address peer = address_of(link);
 	int status;
 
-	link->peer->answered += link->state != LINK_ANSWERED;
-	link->state = LINK_ANSWERED;
 	if (is_datagram(link)) {
 		status = vl_generate_group_connect(link->share->qps, link->n, &peer, now);
 	} else {
@@ -129,7 +129,7 @@ static void go_up(struct link *link, uint64_t now)
 			status = vl_cm_establish(link->connection, NULL, 0, now);
 	}
 	if (status == -EAGAIN)
-		return;
+		return true;
 	if (status) {
 		gen_application_fail(link->peer->application,
 				     "queue pair %u cannot be connected: %s%s", link->n,
@@ -138,11 +138,36 @@ static void go_up(struct link *link, uint64_t now)
 					     ? "; WRITE, READ and atomics need --remote-addr and "
 					       "--rkey, which this listener does not tell"
 					     : "");
-		return;
+		return false;
 	}
 	link->state = LINK_UP;
-	link->peer->answered--;
 	link->peer->up++;
+	return false;
+}
+
+/* As many as are being made at a time, so that there is room for all. */
+static void take_answer(struct link *link, uint64_t now)
+{
+	struct gen_cm_peer *peer = link->peer;
+
+	if (link->state != LINK_CONNECTING)
+		return;
+	link->state = LINK_ANSWERED;
+	if (go_up(link, now))
+		peer->answered[peer->answered_count++] = link;
+}
+
+static void try_answered(struct gen_cm_peer *peer, uint64_t now)
+{
+	uint32_t count = peer->answered_count;
+
+	peer->answered_count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct link *link = peer->answered[i];
+
+		if (link->state == LINK_ANSWERED && go_up(link, now))
+			peer->answered[peer->answered_count++] = link;
+	}
 }
 
 static void go_down(struct link *link)
@@ -161,13 +186,13 @@ static void take_event(void *context, const struct vl_cm_event *event, uint64_t 
 	switch (event->type) {
 	case VL_CM_EVENT_CONNECT_RESPONSE:
 		link->remote_qpn = event->param.conn.qpn;
-		go_up(link, now);
+		take_answer(link, now);
 		break;
 	case VL_CM_EVENT_ESTABLISHED: /* UD */
 		link->connection = NULL;
 		link->ud = event->param.ud;
 		link->remote_qpn = event->param.ud.qpn;
-		go_up(link, now);
+		take_answer(link, now);
 		break;
 	case VL_CM_EVENT_REJECTED:
 		link->connection = NULL;
@@ -244,10 +269,7 @@ void gen_cm_peer_poll(struct gen_cm_peer *peer, uint64_t now)
 	while (peer->begun < peer->count && peer->begun - peer->up < WINDOW &&
 	       application->state == GEN_CONNECTING)
 		begin(&peer->links[peer->begun++], now);
-	for (uint32_t i = 0; peer->answered && i < peer->begun; i++) {
-		if (peer->links[i].state == LINK_ANSWERED)
-			go_up(&peer->links[i], now);
-	}
+	try_answered(peer, now);
 	if (peer->up == peer->count && application->state == GEN_CONNECTING)
 		application->state = GEN_READY;
 }

@@ -6,6 +6,7 @@
 #include "apps/gen/loopback.h"
 #include "apps/gen/report.h"
 #include "apps/gen/run.h"
+#include "apps/host/chance.h"
 #include "apps/host/session.h"
 #include "dataplane/runtime/constant_stage.h"
 #include "dataplane/runtime/stream_stage.h"
@@ -192,6 +193,7 @@ static int open_applications(struct gen_run *run, const struct gen_options *valu
 			.priority = (uint8_t)values->host.pcp,
 			.has_vlan = values->host.vlan != VL_HOST_UNSET,
 			.seed = values->host.seed,
+			.cm_seed = vl_host_secret_seed(),
 		};
 
 		if (gen_streams_open(&run->streams[i], run->session, run->config, &values->host,
