@@ -45,7 +45,8 @@ struct memif_queue {
 	struct memif_link *seen;
 	uint16_t position;
 	struct rte_mempool *mempool;
-	uint64_t frames, bytes, no_mbuf, errors;
+	uint64_t frames, bytes, no_mbuf;
+	uint64_t errors; /* links given up, as the peer wrote what cannot be */
 } __rte_cache_aligned;
 
 struct memif_port {
@@ -54,8 +55,8 @@ struct memif_port {
 	struct memif_link *link; /* NULL: no peer; set by the thread */
 	struct memif_link_config config;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-	int listener; /* -1: client */
-	int stop;     /* eventfd */
+	struct memif_listener listener;
+	int stop; /* eventfd */
 	bool has_thread;
 	pthread_t thread;
 };
@@ -81,10 +82,10 @@ static struct memif_link *look(struct memif_port *memif, uint16_t number)
 	return link;
 }
 
+/* What breaks a link counts once, however often workers look until the thread has taken it back. */
 static void give_up(struct memif_link *link, struct memif_queue *queue)
 {
-	queue->errors++;
-	__atomic_store_n(&link->is_broken, true, __ATOMIC_RELAXED);
+	queue->errors += !__atomic_exchange_n(&link->is_broken, true, __ATOMIC_RELAXED);
 }
 
 /* Puts length bytes at the end of a frame, into further buffers where the last one is full. */
@@ -361,8 +362,8 @@ static struct memif_link *find_peer(struct memif_port *memif)
 {
 	int file;
 
-	if (memif->listener >= 0) {
-		file = accept4(memif->listener, NULL, NULL, SOCK_CLOEXEC);
+	if (memif->listener.socket >= 0) {
+		file = accept4(memif->listener.socket, NULL, NULL, SOCK_CLOEXEC);
 		return file < 0 ? NULL : memif_link_accept(file, &memif->config);
 	}
 	file = memif_socket_connect(memif->path);
@@ -373,12 +374,12 @@ static struct memif_link *find_peer(struct memif_port *memif)
 static bool watch(struct memif_port *memif, struct memif_link *link)
 {
 	while (!__atomic_load_n(&link->is_broken, __ATOMIC_RELAXED)) {
-		if (!wait_for(memif, link->socket, memif->listener, RETRY_MS))
+		if (!wait_for(memif, link->socket, memif->listener.socket, RETRY_MS))
 			return false;
 		if (has_input(link->socket) && !memif_link_listen(link))
 			break;
-		if (memif->listener >= 0 && has_input(memif->listener)) {
-			int file = accept4(memif->listener, NULL, NULL, SOCK_CLOEXEC);
+		if (memif->listener.socket >= 0 && has_input(memif->listener.socket)) {
+			int file = accept4(memif->listener.socket, NULL, NULL, SOCK_CLOEXEC);
 
 			if (file >= 0)
 				memif_link_refuse(file, &memif->config);
@@ -399,7 +400,8 @@ static void *run_thread(void *context)
 		__atomic_store_n(&memif->link, link, __ATOMIC_SEQ_CST);
 		if (!watch(memif, link) || !retire(memif, link))
 			break;
-	} while (wait_for(memif, memif->listener, -1, memif->listener >= 0 ? -1 : RETRY_MS));
+	} while (wait_for(memif, memif->listener.socket, -1,
+			  memif->listener.socket >= 0 ? -1 : RETRY_MS));
 	return NULL;
 }
 
@@ -449,7 +451,7 @@ static void memif_close(struct vl_port *port)
 			pthread_join(memif->thread, NULL);
 	}
 	memif_link_free(memif->link);
-	memif_socket_close(memif->listener, memif->path);
+	memif_socket_close(&memif->listener, memif->path);
 	if (memif->stop >= 0)
 		close(memif->stop);
 	rte_free(memif);
@@ -515,8 +517,8 @@ static struct vl_port *start(struct memif_port *memif, enum memif_role role, int
 		memif_close(&memif->port);
 		return NULL;
 	}
-	for (unsigned int i = 0; i < JOIN_MS && memif->listener < 0 && !memif_is_up(&memif->port);
-	     i++)
+	for (unsigned int i = 0;
+	     i < JOIN_MS && memif->listener.socket < 0 && !memif_is_up(&memif->port); i++)
 		usleep(1000);
 	return &memif->port;
 }
@@ -551,7 +553,7 @@ static struct vl_port *open_memif(const char *name, const char *detail,
 		*code = vl_error_set(error, -ENOMEM, "port %s: no memory", name);
 		return NULL;
 	}
-	memif->listener = memif->stop = -1;
+	memif->listener.socket = memif->stop = -1;
 	fill_in(memif, name, path, id, config);
 	if (buffer)
 		memif->config.buffer_size = RTE_ALIGN_CEIL(buffer, RTE_CACHE_LINE_SIZE);

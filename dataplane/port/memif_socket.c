@@ -55,9 +55,10 @@ static int try_server(const char *path)
 }
 
 /* The socket gets its name only when it listens, so that nobody takes it for one left behind. */
-static int listen_at(const char *path, int *listener)
+static int listen_at(const char *path, struct memif_listener *listener)
 {
 	struct sockaddr_un address;
+	struct stat status;
 	char temporary[VL_PORT_DETAIL_LENGTH + 16];
 	int file = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), code = 0;
 
@@ -68,22 +69,31 @@ static int listen_at(const char *path, int *listener)
 	write_address(&address, temporary);
 	unlink(temporary);
 	if (bind(file, (const struct sockaddr *)&address, sizeof(address)) ||
-	    listen(file, BACKLOG) || link(temporary, path))
+	    listen(file, BACKLOG) || stat(temporary, &status) || link(temporary, path))
 		code = -errno;
 	unlink(temporary);
 	if (code)
 		close(file);
 	else
-		*listener = file;
+		*listener = (struct memif_listener){file, status.st_dev, status.st_ino};
 	return code;
 }
 
-void memif_socket_close(int listener, const char *path)
+/* Whose it is may change between the look and the deed; nothing in the kernel does both at once. */
+static void unlink_own(const char *path, dev_t device, ino_t inode)
 {
-	if (listener < 0)
+	struct stat status;
+
+	if (!stat(path, &status) && status.st_dev == device && status.st_ino == inode)
+		unlink(path);
+}
+
+void memif_socket_close(const struct memif_listener *listener, const char *path)
+{
+	if (listener->socket < 0)
 		return;
-	unlink(path);
-	close(listener);
+	unlink_own(path, listener->device, listener->inode);
+	close(listener->socket);
 }
 
 static int no_server(const char *name, const char *path, int code, struct vl_error *error)
@@ -104,16 +114,16 @@ static int no_server(const char *name, const char *path, int code, struct vl_err
 	}
 }
 
-int memif_socket_open(const char *name, const char *path, enum memif_role role, int *listener,
-		      struct vl_error *error)
+int memif_socket_open(const char *name, const char *path, enum memif_role role,
+		      struct memif_listener *listener, struct vl_error *error)
 {
 	int code = -EEXIST;
 
-	*listener = -1;
+	listener->socket = -1;
 	if (role == MEMIF_CLIENT)
 		return 0;
 	for (unsigned int i = 0; i < ATTEMPTS && code == -EEXIST; i++) {
-		struct stat found;
+		struct stat found = {0};
 		int server;
 
 		code = listen_at(path, listener);
@@ -132,7 +142,8 @@ int memif_socket_open(const char *name, const char *path, enum memif_role role, 
 					    "user; run both programs as the same one",
 					    name, path);
 		if (server == -ECONNREFUSED)
-			unlink(path); /* left behind by a server that is gone */
+			/* Left behind by a server that is gone. */
+			unlink_own(path, found.st_dev, found.st_ino);
 		else if (server != -ENOENT)
 			return no_server(name, path, server, error);
 	}

@@ -109,25 +109,29 @@ static int ask(const char *command, const char *parameters, struct rte_tel_data 
 int vl_telemetry_open(const struct vl_telemetry_topic *topics, unsigned int count, void *context)
 {
 	int result = 0;
+	bool is_open;
 
 	if (count > VL_TELEMETRY_MAX_TOPICS)
 		return -E2BIG;
 	pthread_mutex_lock(&telemetry.lock);
-	if (telemetry.is_open) {
-		result = -EBUSY;
-	} else {
+	is_open = telemetry.is_open;
+	if (!is_open) {
 		telemetry.topics = topics;
 		telemetry.count = count;
 		telemetry.context = context;
 		telemetry.is_open = true;
 	}
 	pthread_mutex_unlock(&telemetry.lock);
+	if (is_open)
+		return -EBUSY;
 	/* Commands stay known to DPDK for good; those of an earlier opening are known already. */
 	for (unsigned int i = 0; i < count && !result; i++) {
 		result = rte_telemetry_register_cmd(topics[i].command, ask, topics[i].help);
 		if (result == -EEXIST)
 			result = 0;
 	}
+	if (result)
+		vl_telemetry_close();
 	return result;
 }
 

@@ -276,6 +276,27 @@ static void test_closed(void)
 	CU_ASSERT_NOT_EQUAL(vl_host_telemetry_open(&telemetry), 0);
 }
 
+static int answer_nothing(void *context, const char *parameters, struct vl_telemetry_reply *reply)
+{
+	(void)context;
+	(void)parameters;
+	(void)reply;
+	return -1;
+}
+
+/* What DPDK refuses leaves the room to others. */
+static void test_refused_topic(void)
+{
+	static const struct vl_telemetry_topic wrong[] = {
+		{"/verbline/refused", "none", answer_nothing},
+		{"no slash before it", "none", answer_nothing},
+	};
+
+	vl_telemetry_close();
+	CU_ASSERT_NOT_EQUAL(vl_telemetry_open(wrong, 2, NULL), 0);
+	CU_ASSERT_EQUAL(vl_host_telemetry_open(&telemetry), 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -285,6 +306,7 @@ int main(int argc, char **argv)
 		{"queue_pairs", test_queue_pairs},
 		{"refused_parameters", test_refused_parameters},
 		{"closed", test_closed},
+		{"refused_topic", test_refused_topic},
 	};
 	const char *ports[] = {"null"};
 	const struct vl_eal_config config = {

@@ -384,6 +384,26 @@ static void test_memif_paths(void)
 	vl_port_close(port);
 }
 
+/* Somebody has removed a server's socket, and another server has the path now: that stays. */
+static void test_memif_other_server(void)
+{
+	struct vl_port *first = open_port("memif:%s/shared,server", directory), *second, *client;
+	char path[128];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(first);
+	snprintf(path, sizeof(path), "%s/shared", directory);
+	CU_ASSERT_EQUAL(unlink(path), 0);
+	second = open_port("memif:%s/shared,server", directory);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(second);
+	vl_port_close(first);
+	client = open_port("memif:%s/shared,client", directory);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(client);
+	CU_ASSERT_TRUE(vl_port_is_up(client));
+	vl_port_close(client);
+	vl_port_close(second);
+	CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -397,6 +417,7 @@ int main(int argc, char **argv)
 		{"memif_dpdk_client", test_memif_dpdk_client},
 		{"memif_peer_dies", test_memif_peer_dies},
 		{"memif_paths", test_memif_paths},
+		{"memif_other_server", test_memif_other_server},
 	};
 	struct vl_error error;
 	char command[64];
