@@ -11,16 +11,15 @@
 #include <stdint.h>
 
 #include "apps/lab_fabric.h"
+#include "apps/lab_port.h"
 #include "apps/report/results.h"
 
 /* Sums since the start of the run. */
 struct vl_reading {
 	uint64_t time; /* ns */
 	uint64_t ecn_marked, cnp_tx, drops, pauses, retransmitted;
-	uint64_t line_bits;           /* bottleneck: on the line, preamble and gap included */
-	unsigned __int128 queue_area; /* bottleneck: bytes * ns */
-	uint64_t queue_bytes, queue_watermark; /* now, and the most since the last reading */
-	uint64_t *received;                    /* bytes by queue pair */
+	struct vl_lab_port_reading *ports; /* as the scenario numbers them */
+	uint64_t *received;                /* bytes by queue pair */
 };
 
 struct vl_lab_meter;

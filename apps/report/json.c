@@ -9,6 +9,7 @@
 #include "apps/report/results.h"
 
 #include "apps/report/config.h"
+#include "apps/report/links.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -79,14 +80,14 @@ static json_t *flows_json(const struct vl_results *results)
 {
 	const struct vl_scenario_flow *flows = results->scenario->flows.elements;
 	json_t *array = json_array(), *object;
+	unsigned int qp = 0;
 	double goodput;
 
 	for (unsigned int i = 0; i < results->scenario->flows.count; i++) {
 		goodput = 0;
-		for (unsigned int qp = 0; qp < results->qp_count; qp++) {
-			if (results->qps[qp].pair->flow == &flows[i])
-				goodput += results->qps[qp].goodput;
-		}
+		/* Those of a flow lie together. */
+		for (; qp < results->qp_count && results->qps[qp].pair->flow == &flows[i]; qp++)
+			goodput += results->qps[qp].goodput;
 		object = json_object();
 		json_object_set_new(object, "name", json_string(flows[i].name));
 		json_object_set_new(object, "goodput_bps", real(goodput));
@@ -238,6 +239,7 @@ int vl_report_json(const struct vl_results *results, FILE *out)
 	json_object_set_new(root, "totals", totals_json(results));
 	json_object_set_new(root, "drops", drops_json(results));
 	json_object_set_new(root, "flows", flows_json(results));
+	json_object_set_new(root, "links", vl_report_links_json(results));
 	json_object_set_new(root, "queue_pairs", qps_json(results));
 	json_object_set_new(root, "time_series", series_json(results));
 	json_object_set_new(root, "scenario", vl_config_json(&vl_scenario_schema, scenario));

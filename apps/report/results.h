@@ -64,34 +64,38 @@ struct vl_drop_result {
 };
 #define VL_MAX_DROP_RESULTS 64
 
-/* Why frames did not get from a port onto its line, or along it. */
+/* Why frames did not get from a port onto its line, or along it; and who dropped them. */
 #define VL_LINK_DROPS(X)                                                                           \
-	X(loss, "lost on the line")                                                                \
-	X(mtu, "longer than the line's MTU")                                                       \
-	X(red, "not ECN-capable when RED would have marked")                                       \
-	X(queue_full, "beyond the queue's limit")                                                  \
-	X(buffer_full, "beyond the shared buffer")                                                 \
-	X(headroom, "lossless, but beyond the headroom")                                           \
-	X(watchdog, "by the PFC watchdog")                                                         \
-	X(lifetime, "waited in the switch for longer than the lifetime limit")
+	X(loss, "link", "lost on the line")                                                        \
+	X(mtu, "link", "longer than the line's MTU")                                               \
+	X(red, "switch", "not ECN-capable when RED would have marked")                             \
+	X(queue_full, "switch", "beyond the queue's limit")                                        \
+	X(buffer_full, "switch", "beyond the shared buffer")                                       \
+	X(headroom, "switch", "lossless, but beyond the headroom")                                 \
+	X(watchdog, "switch", "by the PFC watchdog")                                               \
+	X(lifetime, "switch", "waited for longer than the lifetime limit")
+
+struct vl_link_drops {
+#define VL_LINK_DROP_FIELD(name, where, meaning) uint64_t name;
+	VL_LINK_DROPS(VL_LINK_DROP_FIELD)
+#undef VL_LINK_DROP_FIELD
+};
 
 /* One direction of a cable: the port of node that sends to neighbour. */
 struct vl_link_result {
-	unsigned int node, port;    /* of the sender, as the scenario numbers nodes */
-	unsigned int neighbour;     /* node */
-	uint64_t rate;              /* bit/s */
-	uint64_t frames, bytes;     /* on the line, whole run; without preamble, gap and FCS */
-	double utilization;         /* 0..1, in the window, preamble and gap included */
-	uint64_t pause_ns;          /* that PFC held the port, whole run, priorities added */
-	uint64_t credit_stall_ns;   /* that a lane had packets but no credits, lanes added */
-	uint64_t marked;            /* ECN CE or FECN, here */
-	double queue_mean;          /* bytes in the window, of all queues; 0 at endpoints */
-	uint64_t queue_max;         /* bytes in the window */
-	struct {
-#define VL_LINK_DROP_FIELD(name, meaning) uint64_t name;
-		VL_LINK_DROPS(VL_LINK_DROP_FIELD)
-#undef VL_LINK_DROP_FIELD
-	} drops; /* frames, whole run */
+	unsigned int node, port;  /* of the sender, as the scenario numbers nodes */
+	unsigned int neighbour;   /* node */
+	uint64_t rate;            /* bit/s */
+	uint64_t frames, bytes;   /* on the line, whole run; without preamble, gap and FCS */
+	double utilization;       /* 0..1, in the window, preamble and gap included */
+	uint64_t pause_ns;        /* that PFC held the port, whole run, priorities added */
+	uint64_t pauses, resumes; /* PFC frames sent, refreshed ones included, whole run */
+	uint64_t credit_stall_ns; /* that a lane had packets but no credits, whole run, lanes added
+				   */
+	uint64_t marked;          /* ECN CE or FECN, here, whole run */
+	double queue_mean;        /* bytes in the window, of all queues; 0 where there are none */
+	uint64_t queue_max;       /* bytes in the window */
+	struct vl_link_drops drops; /* frames, whole run */
 };
 
 /* One point of the time series: over the interval that ends at time. */

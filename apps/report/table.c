@@ -3,6 +3,8 @@
 
 #include "apps/report/results.h"
 
+#include "apps/report/links.h"
+
 #include <string.h>
 
 #define MAX_ROWS 32u
@@ -163,5 +165,6 @@ void vl_report_tables(const struct vl_results *results, FILE *out)
 	print_qps(results, out);
 	print_times(results, out);
 	print_bottleneck(results, out);
+	vl_report_links(results, out);
 	print_totals(results, out);
 }

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "apps/lab_port.h"
+
+static uint64_t paused_time(const struct vl_pfc_receiver *pause, uint64_t now)
+{
+	uint64_t paused = 0, end;
+
+	for (unsigned int priority = 0; priority < VL_PFC_PRIORITIES; priority++) {
+		paused += pause->paused_time[priority];
+		if (!(pause->paused >> priority & 1))
+			continue;
+		/* A pause may be over that nothing has asked about since. */
+		end = pause->until[priority] < now ? pause->until[priority] : now;
+		if (end > pause->paused_since[priority])
+			paused += end - pause->paused_since[priority];
+	}
+	return paused;
+}
+
+static void count_pauses(struct vl_lab_port_reading *reading, const struct vl_pfc_sender *pfc)
+{
+	for (unsigned int priority = 0; priority < VL_PFC_PRIORITIES; priority++) {
+		reading->pauses += pfc->frames[priority];
+		reading->resumes += pfc->resumes[priority];
+	}
+}
+
+static void read_line(const struct vl_fabric_link *link, struct vl_lab_port_reading *reading)
+{
+	const struct vl_link_counters *counters = &link->counters;
+
+	reading->frames = counters->frames_tx;
+	reading->bytes = counters->bytes_tx;
+	reading->line_bits = 8 * (counters->bytes_tx + VL_ETHERNET_OVERHEAD * counters->frames_tx);
+	reading->marked = counters->marked;
+	reading->drops.loss = counters->dropped_loss;
+	reading->drops.mtu = counters->dropped_mtu;
+}
+
+static void read_switch_port(const struct vl_switch_port *port, uint64_t now,
+			     struct vl_lab_port_reading *reading)
+{
+	const struct vl_switch_queue_counters *counters;
+	const struct vl_frame_queue *queue;
+
+	reading->pause_ns = paused_time(&port->pause, now);
+	count_pauses(reading, &port->pfc);
+	for (unsigned int i = 0; i < VL_SWITCH_PRIORITIES; i++) {
+		counters = &port->queue_counters[i];
+		queue = &port->queues[i];
+		reading->marked += counters->ecn_marked;
+		reading->drops.red += counters->drop_red;
+		reading->drops.queue_full += counters->drop_queue_full;
+		reading->drops.buffer_full += counters->drop_buffer_full;
+		reading->drops.headroom += counters->drop_headroom;
+		reading->queue_area += vl_frame_queue_area(queue, now);
+		reading->queue_bytes += queue->bytes;
+		reading->queue_watermark += queue->watermark;
+	}
+}
+
+void vl_lab_port_read(const struct vl_lab_fabric *fabric, unsigned int node, unsigned int port,
+		      uint64_t now, struct vl_lab_port_reading *reading)
+{
+	const struct vl_lab_node *at = &fabric->nodes[node];
+
+	*reading = (struct vl_lab_port_reading){0};
+	read_line(fabric->link(fabric, node, port), reading);
+	if (at->sw) {
+		read_switch_port(&at->sw->ports[port], now, reading);
+	} else {
+		reading->pause_ns = paused_time(&at->endpoint->pause, now);
+		count_pauses(reading, &at->endpoint->pfc);
+	}
+}
+
+uint64_t vl_lab_port_queue_bytes(const struct vl_lab_fabric *fabric, unsigned int node,
+				 unsigned int port)
+{
+	const struct vl_switch *sw = fabric->nodes[node].sw;
+	uint64_t bytes = 0;
+
+	for (unsigned int i = 0; sw && i < VL_SWITCH_PRIORITIES; i++)
+		bytes += sw->ports[port].queues[i].bytes;
+	return bytes;
+}
+
+void vl_lab_port_reset_watermarks(const struct vl_lab_fabric *fabric, unsigned int node,
+				  unsigned int port)
+{
+	struct vl_switch *sw = fabric->nodes[node].sw;
+
+	for (unsigned int i = 0; sw && i < VL_SWITCH_PRIORITIES; i++)
+		vl_frame_queue_reset_watermark(&sw->ports[port].queues[i]);
+}
+
+uint64_t vl_link_drop_count(const struct vl_link_drops *drops)
+{
+	uint64_t count = 0;
+
+#define ADD_DROPS(name, where, meaning) count += drops->name;
+	VL_LINK_DROPS(ADD_DROPS)
+#undef ADD_DROPS
+	return count;
+}

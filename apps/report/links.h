@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#ifndef VERBLINE_REPORT_LINKS_H
+#define VERBLINE_REPORT_LINKS_H
+
+#include <jansson.h>
+
+#include "apps/report/results.h"
+
+/* The links where most happened, for people; all of them, as JSON. */
+void vl_report_links(const struct vl_results *results, FILE *out);
+json_t *vl_report_links_json(const struct vl_results *results);
+
+#endif
