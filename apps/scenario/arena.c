@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-#include "apps/scenario/schema.h"
+#include "apps/scenario/arena.h"
 
 #include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct vl_arena_block {

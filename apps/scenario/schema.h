@@ -16,6 +16,7 @@
 #include <yaml.h>
 
 #include "apps/quantity.h"
+#include "apps/scenario/arena.h"
 #include "apps/scenario/problem.h"
 
 /* What the value is, and the type of the field at its offset. */
@@ -80,15 +81,6 @@ struct vl_text_list {
 	const char **texts;
 	unsigned int count;
 };
-
-/* Memory that is freed as a whole. */
-struct vl_arena {
-	struct vl_arena_block *blocks;
-};
-void *vl_arena_allocate(struct vl_arena *arena, size_t size); /* zeroed; NULL: no memory */
-char *vl_arena_print(struct vl_arena *arena, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-void vl_arena_free(struct vl_arena *arena);
 
 struct vl_loader {
 	yaml_document_t *document;

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* Any bytes are a SONiC configuration or a reason why not; what is in one holds what its header
+ * promises. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "apps/sonic/config_db.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int condition)
+{
+	if (!condition)
+		abort();
+}
+
+static void check_port(const struct vl_config_db *db, const struct vl_db_port *port)
+{
+	require(vl_db_find_port(db, port->name) == port);
+	require(port->lane_count <= VL_DB_MAX_LANES);
+	for (unsigned int tc = 0; tc < VL_DB_TCS; tc++) {
+		require(vl_db_queue_of_tc(port, tc) < (int)VL_DB_CLASSES);
+		require(vl_db_pg_of_tc(port, tc) < (int)VL_DB_CLASSES);
+	}
+	for (unsigned int n = 0; n < VL_DB_CLASSES; n++) {
+		require(vl_db_queue_of_priority(port, n) < (int)VL_DB_CLASSES);
+		require(vl_db_pg_of_priority(port, n) < (int)VL_DB_CLASSES);
+		require(!port->pgs[n].profile || port->pgs[n].entry);
+		require(!port->queues[n].wred || port->queues[n].entry);
+	}
+	for (unsigned int dscp = 0; dscp < 64; dscp++)
+		require(vl_db_tc_of_dscp(db, port, dscp) < (int)VL_DB_TCS);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char error[256] = "";
+	struct vl_config_db *db =
+		vl_config_db_parse((const char *)data, size, error, sizeof(error));
+	unsigned int count = 0;
+
+	require(db || *error);
+	if (!db)
+		return 0;
+	for (unsigned int i = 0; i < db->port_count; i++)
+		check_port(db, &db->ports[i]);
+	for (const struct vl_db_problem *problem = db->problems; problem; problem = problem->next) {
+		require(problem->place.path && problem->found && problem->right);
+		count++;
+	}
+	require(count ==
+		(db->problem_count < VL_DB_MAX_PROBLEMS ? db->problem_count : VL_DB_MAX_PROBLEMS));
+	vl_config_db_free(db);
+	return 0;
+}
