@@ -97,6 +97,7 @@ struct vl_endpoint *vl_endpoint_create(const struct vl_endpoint_config *config, 
 	if (config->name)
 		snprintf(endpoint->name, sizeof(endpoint->name), "%s", config->name);
 	memcpy(endpoint->mac, device.mac, sizeof(endpoint->mac));
+	endpoint->link = (uint8_t)config->link;
 	vl_pfc_receiver_init(&endpoint->pause, vl_rate_make(rate), config->pfc_response_delay);
 	vl_pfc_sender_init(&endpoint->pfc, device.mac, vl_rate_make(rate), config->pause_quanta);
 	return endpoint;
@@ -207,6 +208,11 @@ static void dispatch(struct vl_endpoint *endpoint, const struct vl_frame *frame,
 {
 	struct vl_frame_layout layout;
 
+	if (endpoint->link == VL_LINK_INFINIBAND) {
+		vl_receive_frame(endpoint->device, VL_LINK_INFINIBAND, frame->data, frame->length,
+				 now);
+		return;
+	}
 	if (vl_is_mac_control(frame->data, frame->length)) {
 		receive_mac_control(endpoint, frame, now);
 		return;
@@ -307,6 +313,8 @@ static bool transmit_packet(struct vl_endpoint *endpoint, uint64_t now, struct v
 		frame->length = vl_serialize(&outgoing, frame->data, frame->capacity);
 		if (frame->length) {
 			frame->priority = outgoing.priority;
+			if (endpoint->link == VL_LINK_INFINIBAND)
+				frame->kind = VL_FRAME_INFINIBAND;
 			if (endpoint->filter.transmit || endpoint->tap.see)
 				frame->source_qpn = vl_qp_number(outgoing.qp);
 			return true;

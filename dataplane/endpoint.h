@@ -43,6 +43,7 @@ struct vl_endpoint_config {
 	 * does), and answers ARP, neighbour discovery and echo. NULL: all that comes in is RoCE or
 	 * MAC control. Its mac is the device's. */
 	const struct vl_ip_config *ip;
+	enum vl_link_type link;      /* VL_LINK_ETHERNET (0) or VL_LINK_INFINIBAND: no PFC, no ip */
 	uint64_t rate;               /* bit/s of the line: length of pause quanta; 0: 100 Gb/s */
 	uint64_t pfc_response_delay; /* ns */
 	uint16_t pause_quanta;       /* of its own PFC frames; 0: 65535 */
@@ -78,6 +79,7 @@ struct vl_endpoint {
 	struct vl_frame_pool *constant_frames;
 	struct vl_frame *spare, *taken;
 	bool takes_constant;
+	uint8_t link;                    /* enum vl_link_type */
 	struct vl_stream_group *streams; /* the owner's; NULL: none */
 	bool sends_streams;              /* false: who moves the endpoint's frames does */
 	uint64_t now;                    /* ns, of the last call */

@@ -39,7 +39,8 @@ struct vl_flow_config {
 	 * its completion time. */
 	uint64_t rate;
 	enum ibv_mtu path_mtu;
-	uint8_t priority;    /* 0..7: service level */
+	uint8_t priority;    /* service level: 0..7, 0..15 on InfiniBand */
+	bool without_grh;    /* InfiniBand: local packets, without a GRH */
 	uint8_t dscp;        /* 0..63 */
 	uint8_t timeout;     /* local ACK timeout, 4.096 us * 2^timeout; 0: none */
 	uint8_t retry_count; /* 0..7 */

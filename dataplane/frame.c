@@ -67,6 +67,7 @@ static struct vl_frame *get(struct vl_frame_pool *base)
 	pool->free = frame->next;
 	pool->in_use++;
 	frame->length = 0;
+	frame->kind = VL_FRAME_ETHERNET;
 	return frame;
 }
 

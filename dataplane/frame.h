@@ -3,9 +3,10 @@
 
 /*
  * A frame on its way through the fabric: bytes from the Ethernet header to the ICRC, without
- * preamble and FCS. In virtual time frames come from a memory pool; live, the structure lies in
- * the private area of the mbuf whose data it points to. A frame has one holder at a time: who
- * takes it either passes it on or gives it back with vl_frame_free.
+ * preamble and FCS; on InfiniBand from the LRH to the VCRC, or a link packet, without delimiters.
+ * In virtual time frames come from a memory pool; live, the structure lies in the private area of
+ * the mbuf whose data it points to. A frame has one holder at a time: who takes it either passes it
+ * on or gives it back with vl_frame_free.
  */
 #ifndef VERBLINE_DATAPLANE_FRAME_H
 #define VERBLINE_DATAPLANE_FRAME_H
@@ -14,6 +15,12 @@
 #include <stdint.h>
 
 struct vl_frame_pool;
+
+enum vl_frame_kind {
+	VL_FRAME_ETHERNET,
+	VL_FRAME_INFINIBAND,      /* LRH to VCRC */
+	VL_FRAME_INFINIBAND_LINK, /* a flow-control packet, six bytes */
+};
 
 struct vl_frame {
 	uint8_t *data;
@@ -30,7 +37,10 @@ struct vl_frame {
 		uint32_t source_qpn; /* between device and link: whose packet it is; 0: no QP's */
 	};
 	uint16_t ingress_port; /* the switch's: where it came in */
-	uint8_t priority;      /* 0..7: the sender's service level, then the switch's class */
+	uint8_t priority;     /* 0..7: the sender's service level, then the switch's class; 0..15 on
+				 InfiniBand */
+	uint8_t kind;         /* enum vl_frame_kind; VL_FRAME_ETHERNET as it comes from a pool */
+	uint8_t virtual_lane; /* InfiniBand: on which it came in, 0..15 */
 };
 
 /* As seen from the port or endpoint at which a frame is looked at. */
@@ -41,7 +51,7 @@ enum vl_direction {
 
 /* Frames that one thread gets and puts. */
 struct vl_frame_pool {
-	/* NULL: none left. length is 0, data has capacity bytes. */
+	/* NULL: none left. length and kind are 0, data has capacity bytes. */
 	struct vl_frame *(*get)(struct vl_frame_pool *pool);
 	void (*put)(struct vl_frame_pool *pool, struct vl_frame *frame);
 };

@@ -3,7 +3,8 @@
 
 /*
  * A network in virtual time: endpoints, switches and links, joined and run by an executor. Same
- * configuration and seed, same frames at the same nanoseconds.
+ * configuration and seed, same frames at the same nanoseconds. Nodes are Ethernet's (endpoint,
+ * switch) or InfiniBand's (channel adapter, InfiniBand switch); a link joins two of a kind.
  *
  * Calls that build return 0 (or a pointer) or a negative errno value (NULL); vl_network_error then
  * says in words what was wrong.
@@ -18,9 +19,11 @@
 #include "dataplane/executor.h"
 #include "dataplane/fabric/link.h"
 #include "dataplane/fabric/switch.h"
+#include "dataplane/infiniband/channel_adapter.h"
+#include "dataplane/infiniband/switch.h"
 
 struct vl_network;
-/* An endpoint (with the one port 0) or a switch. */
+/* An endpoint or a channel adapter (with the one port 0), or a switch of either kind. */
 struct vl_node;
 
 struct vl_network_config {
@@ -40,18 +43,34 @@ struct vl_node *vl_network_add_endpoint(struct vl_network *network,
 					const struct vl_endpoint_config *config);
 struct vl_node *vl_network_add_switch(struct vl_network *network, const char *name,
 				      const struct vl_switch_config *config);
-/* NULL if the node is of the other kind. */
+struct vl_node *vl_network_add_channel_adapter(struct vl_network *network,
+					       const struct vl_channel_adapter_config *config);
+struct vl_node *vl_network_add_infiniband_switch(struct vl_network *network, const char *name,
+						 const struct vl_infiniband_switch_config *config);
+/* NULL if the node is of another kind. The endpoint of a channel adapter is an endpoint too. */
 struct vl_endpoint *vl_node_endpoint(const struct vl_node *node);
 struct vl_switch *vl_node_switch(const struct vl_node *node);
+struct vl_channel_adapter *vl_node_channel_adapter(const struct vl_node *node);
+struct vl_infiniband_switch *vl_node_infiniband_switch(const struct vl_node *node);
 const char *vl_node_name(const struct vl_node *node);
 
-/* Joins two ports by a link in each direction; backward NULL: as forward, with another seed. */
+/* Walks the nodes in the order in which they were added: the one after node, the first after NULL;
+ * NULL: no more. */
+struct vl_node *vl_network_next_node(const struct vl_network *network, const struct vl_node *node);
+uint32_t vl_node_port_count(const struct vl_node *node);
+/* What is at the other end of the link at a port, and at which of its ports (peer_port may be
+ * NULL). NULL: nothing, or no such port. */
+struct vl_node *vl_node_peer(const struct vl_node *node, uint32_t port, uint32_t *peer_port);
+
+/* Joins two ports by a link in each direction; backward NULL: as forward, with another seed. What
+ * kind of link it is follows from the nodes. */
 int vl_network_connect(struct vl_network *network, struct vl_node *a, uint32_t port_a,
 		       struct vl_node *b, uint32_t port_b, const struct vl_link_config *forward,
 		       const struct vl_link_config *backward);
 /* The link that leaves a node by a port; NULL: none. */
 struct vl_fabric_link *vl_network_link(const struct vl_node *node, uint32_t port);
-/* Gives every switch a route to every endpoint, by the fewest hops (the lowest port of several).
+/* Gives every Ethernet switch a route to every endpoint, by the fewest hops (the lowest port of
+ * several). InfiniBand's are the subnet manager's to set.
  * -ENETUNREACH: a switch has no way to an endpoint. */
 int vl_network_route(struct vl_network *network);
 

@@ -19,8 +19,11 @@
 	X(data_bytes_rx, "bytes", "payload of data_frames_rx")                                     \
 	X(data_frames_retransmitted, "frames", "packets sent again")                               \
 	X(ecn_ce_rx, "frames", "packets received with ECN CE")                                     \
-	X(cnp_tx, "frames", "CNPs sent")                                                           \
-	X(cnp_rx, "frames", "CNPs received for a QP")                                              \
+	X(cnp_tx, "frames", "CNPs sent; CNs on InfiniBand")                                        \
+	X(cnp_rx, "frames", "CNPs received for a QP; CNs on InfiniBand")                           \
+	X(fecn_rx, "frames", "packets received with FECN, on InfiniBand")                          \
+	X(becn_tx, "frames", "ACKs sent with BECN, on InfiniBand")                                 \
+	X(becn_rx, "frames", "responses received with BECN, on InfiniBand")                        \
 	X(ack_tx, "frames", "ACKs sent")                                                           \
 	X(ack_rx, "frames", "ACKs received")                                                       \
 	X(nak_tx, "frames", "NAKs sent, RNR excluded")                                             \

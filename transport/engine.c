@@ -12,19 +12,19 @@
 
 /* ---- Lists ---------------------------------------------------------------------------------- */
 
-static void append(struct vl_link *lists, uint8_t *mask, uint8_t priority, struct vl_link *link)
+static void append(struct vl_link *lists, uint16_t *mask, uint8_t priority, struct vl_link *link)
 {
 	if (vl_link_is_listed(link))
 		return;
 	vl_list_append(&lists[priority], link);
-	*mask |= (uint8_t)(1u << priority);
+	*mask |= (uint16_t)(1u << priority);
 }
 
-static void take(struct vl_link *lists, uint8_t *mask, uint8_t priority, struct vl_link *link)
+static void take(struct vl_link *lists, uint16_t *mask, uint8_t priority, struct vl_link *link)
 {
 	vl_list_remove(link);
 	if (vl_list_is_empty(&lists[priority]))
-		*mask &= (uint8_t) ~(1u << priority);
+		*mask &= (uint16_t) ~(1u << priority);
 }
 
 /* A QP may fail under the hands of a service that then goes on to acknowledge or send. */
@@ -68,9 +68,14 @@ void vl_engine_forget(struct vl_qp *qp)
 	vl_timer_cancel(&device->wheel, &qp->ack_timer);
 }
 
-void vl_set_paused_priorities(struct vl_device *device, uint8_t priorities)
+void vl_set_paused_priorities(struct vl_device *device, uint16_t priorities)
 {
 	device->paused_mask = priorities;
+}
+
+void vl_set_held_priorities(struct vl_device *device, uint16_t priorities)
+{
+	device->held_mask = priorities;
 }
 
 /* ---- A packet in ---------------------------------------------------------------------------- */
@@ -287,9 +292,9 @@ static bool send_notification(struct vl_device *device, struct vl_outgoing *outg
 
 static bool send_urgent(struct vl_device *device, uint64_t now, struct vl_outgoing *outgoing)
 {
-	uint8_t mask;
+	uint16_t mask;
 
-	while ((mask = device->urgent_mask & (uint8_t)~device->paused_mask)) {
+	while ((mask = device->urgent_mask & (uint16_t)~device->paused_mask)) {
 		uint8_t priority = (uint8_t)__builtin_ctz(mask);
 		struct vl_qp *qp =
 			VL_CONTAINER(device->urgent[priority].next, struct vl_qp, urgent_link);
@@ -325,10 +330,11 @@ static enum vl_send_result send_one(struct vl_qp *qp, struct vl_outgoing *outgoi
 
 static bool send_ready(struct vl_device *device, uint64_t now, struct vl_outgoing *outgoing)
 {
-	uint8_t mask;
+	uint16_t mask;
 
-	while ((mask = device->ready_mask & (uint8_t)~device->paused_mask)) {
-		uint8_t from_next = mask & (uint8_t)(0xffu << device->next_priority);
+	while ((mask = device->ready_mask &
+		       (uint16_t) ~(device->paused_mask | device->held_mask))) {
+		uint16_t from_next = mask & (uint16_t)(0xffffu << device->next_priority);
 		uint8_t priority = (uint8_t)__builtin_ctz(from_next ? from_next : mask);
 		struct vl_qp *qp =
 			VL_CONTAINER(device->ready[priority].next, struct vl_qp, ready_link);
@@ -337,7 +343,7 @@ static bool send_ready(struct vl_device *device, uint64_t now, struct vl_outgoin
 		switch (send_one(qp, outgoing, now)) {
 		case VL_SEND_PACKET:
 			vl_engine_ready(qp);
-			device->next_priority = (priority + 1) & 7;
+			device->next_priority = (priority + 1) & (VL_SERVICE_LEVELS - 1);
 			return true;
 		case VL_SEND_LATER:
 			vl_timer_arm(&device->wheel, &qp->pace_timer, qp->requester.wake_time);
@@ -383,7 +389,8 @@ bool vl_transmit(struct vl_device *device, uint64_t now, struct vl_outgoing *out
 
 uint64_t vl_next_deadline(const struct vl_device *device)
 {
-	if ((device->urgent_mask | device->ready_mask) & (uint8_t)~device->paused_mask)
+	if ((device->urgent_mask & (uint16_t)~device->paused_mask) |
+	    (device->ready_mask & (uint16_t) ~(device->paused_mask | device->held_mask)))
 		return 0;
 	if (!vl_list_is_empty(&device->notifications)) {
 		const struct vl_qp *qp =

@@ -132,6 +132,8 @@ struct vl_device_config {
 };
 
 struct vl_device *vl_open_device(const struct vl_device_config *config, int *error);
+/* InfiniBand: the LID given by the subnet manager, for paths made from now on. */
+void vl_set_lid(struct vl_device *device, uint16_t lid);
 /* Destroys what still exists on the device, then the device. */
 void vl_close_device(struct vl_device *device);
 void vl_query_device(const struct vl_device *device, struct ibv_device_attr *attr);
@@ -275,7 +277,7 @@ struct vl_outgoing {
 				  */
 	uint8_t pad_count;       /* zero bytes after the payload, before the ICRC */
 	uint8_t span_count;
-	uint8_t priority; /* 0..7, the service level */
+	uint8_t priority; /* 0..7, on InfiniBand 0..15: the service level */
 	uint8_t opcode;   /* of the BTH */
 	bool is_retransmission;
 	enum vl_encapsulation encapsulation;
@@ -294,7 +296,11 @@ uint32_t vl_serialize(const struct vl_outgoing *outgoing, uint8_t *frame, uint32
 /* The earliest time at which vl_transmit could do something, 0 if right now, or
  * VL_NO_DEADLINE. May be early, never late. */
 uint64_t vl_next_deadline(const struct vl_device *device);
-/* Priorities (bit n = priority n) that must not send, as PFC or a caller's queue says. */
-void vl_set_paused_priorities(struct vl_device *device, uint8_t priorities);
+/* Service levels, which are the priorities on Ethernet (bit n = level n), that must not send, as
+ * PFC, credits or a caller's queue say. */
+void vl_set_paused_priorities(struct vl_device *device, uint16_t priorities);
+/* Of the others, those that may send nothing but acknowledgements, NAKs and congestion
+ * notifications. */
+void vl_set_held_priorities(struct vl_device *device, uint16_t priorities);
 
 #endif

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "dataplane/infiniband/congestion.h"
 #include "dataplane/pfc.h"
 #include "transport/wire/path.h"
 
@@ -157,6 +158,12 @@ static void corrupt(struct vl_fabric_link *link, struct vl_frame *frame)
 	link->counters.corrupted++;
 }
 
+static bool mark(struct vl_frame *frame)
+{
+	return frame->kind == VL_FRAME_INFINIBAND ? vl_infiniband_mark_fecn(frame)
+						  : vl_frame_mark_ce(frame->data, frame->length);
+}
+
 static uint64_t jitter(struct vl_fabric_link *link)
 {
 	uint64_t most = link->config.impairments.jitter;
@@ -177,6 +184,7 @@ static void duplicate(struct vl_fabric_link *link, const struct vl_frame *frame)
 	memcpy(copy->data, frame->data, frame->length);
 	copy->length = frame->length;
 	copy->priority = frame->priority;
+	copy->kind = frame->kind;
 	copy->time = frame->time + jitter(link);
 	copy->countdown = 0;
 	insert(link, copy);
@@ -218,8 +226,7 @@ static void send_impaired(struct vl_fabric_link *link, struct vl_frame *frame, u
 	frame->time += jitter(link);
 	if (action == VL_LINK_CORRUPT || happens(link, i->corrupt))
 		corrupt(link, frame);
-	if ((action == VL_LINK_MARK || happens(link, i->mark)) &&
-	    vl_frame_mark_ce(frame->data, frame->length))
+	if ((action == VL_LINK_MARK || happens(link, i->mark)) && mark(frame))
 		link->counters.marked++;
 	if (action == VL_LINK_REORDER || happens(link, i->reorder)) {
 		hold(link, frame);
@@ -239,11 +246,23 @@ static uint64_t clock_out(struct vl_fabric_link *link, uint32_t length, uint64_t
 		link->busy_until = now;
 		link->busy_remainder = 0;
 	}
+	if (link->config.type == VL_LINK_INFINIBAND) {
+		link->busy_until +=
+			vl_rate_time(link->rate, (length + VL_INFINIBAND_OVERHEAD) * UINT64_C(8),
+				     &link->busy_remainder);
+		return vl_fabric_link_free_at(link);
+	}
 	link->busy_until += vl_rate_time(
 		link->rate, (PREAMBLE + padded + FRAME_CHECK) * UINT64_C(8), &link->busy_remainder);
 	end = vl_fabric_link_free_at(link);
 	link->busy_until += vl_rate_time(link->rate, GAP * UINT64_C(8), &link->busy_remainder);
 	return end;
+}
+
+static bool is_exempt(const struct vl_frame *frame)
+{
+	return frame->kind == VL_FRAME_ETHERNET ? vl_is_mac_control(frame->data, frame->length)
+						: frame->kind == VL_FRAME_INFINIBAND_LINK;
 }
 
 void vl_fabric_link_send(struct vl_fabric_link *link, struct vl_frame *frame, uint64_t now)
@@ -256,7 +275,7 @@ void vl_fabric_link_send(struct vl_fabric_link *link, struct vl_frame *frame, ui
 	frame->countdown = 0;
 	link->counters.frames_tx++;
 	link->counters.bytes_tx += frame->length;
-	if (link->impaired && !vl_is_mac_control(frame->data, frame->length))
+	if (link->impaired && !is_exempt(frame))
 		send_impaired(link, frame, link->ordinal++);
 	else
 		put_in_flight(link, frame);

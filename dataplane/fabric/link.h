@@ -2,10 +2,10 @@
 /* Copyright (c) 2026 the verbline authors */
 
 /*
- * One direction of a full-duplex Ethernet link: a line that is busy while a frame is clocked out,
- * a propagation delay, and impairments. Frames in flight stand in order of arrival. No clock: the
- * caller says what time it is, asks when the line is free, puts a frame on it, and takes out what
- * has arrived. A frame has arrived when its last bit has (store and forward).
+ * One direction of a full-duplex link, Ethernet or InfiniBand: a line that is busy while a frame is
+ * clocked out, a propagation delay, and impairments. Frames in flight stand in order of arrival. No
+ * clock: the caller says what time it is, asks when the line is free, puts a frame on it, and takes
+ * out what has arrived. A frame has arrived when its last bit has (store and forward).
  */
 #ifndef VERBLINE_FABRIC_LINK_H
 #define VERBLINE_FABRIC_LINK_H
@@ -16,11 +16,16 @@
 #include "dataplane/fabric/rate.h"
 #include "dataplane/frame.h"
 #include "transport/random.h"
+#include "transport/wire/packet.h"
 
 /* Preamble and start delimiter 8, gap 12, FCS 4: what a frame costs beyond its bytes. */
 #define VL_ETHERNET_OVERHEAD 24u
 /* Shortest frame without FCS; shorter ones are padded on the line. */
 #define VL_ETHERNET_MIN_LENGTH 60u
+/* InfiniBand's: the delimiters before and behind a packet, one symbol each (IBTA volume 2, 5.9; the
+ * lengths of packets, 4n + 2 bytes, are made for it). There is no gap and no shortest packet. Skip
+ * sequences, one in some 4,600 symbols, are not modelled. */
+#define VL_INFINIBAND_OVERHEAD 2u
 
 enum vl_link_action {
 	VL_LINK_PASS,
@@ -33,14 +38,14 @@ enum vl_link_action {
 
 /*
  * What happens to frames on the link. Probabilities are 0 to 1 and drawn independently for each
- * frame, in the order of the fields. MAC control frames are exempt.
+ * frame, in the order of the fields. MAC control frames and InfiniBand link packets are exempt.
  */
 struct vl_impairments {
 	double loss;
 	double duplicate;
 	double reorder;          /* the frame is overtaken by reorder_frames that follow it */
 	double corrupt;          /* one bit, anywhere in the frame, is flipped */
-	double mark;             /* ECN-capable frames become CE */
+	double mark;             /* ECN-capable frames become CE; InfiniBand packets get FECN */
 	uint32_t reorder_frames; /* 0: 1 */
 	uint64_t reorder_hold;   /* ns; the longest wait for those frames; 0: 100 us */
 	uint64_t jitter;         /* ns; each frame and each copy is delayed by 0 to jitter more,
@@ -56,9 +61,10 @@ struct vl_impairments {
 };
 
 struct vl_link_config {
-	uint64_t rate;        /* bit/s, VL_RATE_MIN to VL_RATE_MAX */
-	uint64_t propagation; /* ns */
-	uint32_t mtu;         /* largest frame without FCS, bytes; 0: 9216 */
+	enum vl_link_type type; /* VL_LINK_ETHERNET (0) or VL_LINK_INFINIBAND */
+	uint64_t rate;          /* bit/s, VL_RATE_MIN to VL_RATE_MAX */
+	uint64_t propagation;   /* ns */
+	uint32_t mtu;           /* largest frame without FCS, bytes; 0: 9216 */
 	/* How late a caller may come to a free line, ns, and its frame still follow the one before
 	 * without a gap. 0 in virtual time; a poll loop's period live. */
 	uint64_t slack;

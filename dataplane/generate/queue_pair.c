@@ -62,8 +62,9 @@ static struct ibv_ah_attr peer_path(const struct vl_queue_pair_config *config,
 			.sgid_index = config->sgid_index,
 			.hop_limit = config->hop_limit ? config->hop_limit : DEFAULT_HOP_LIMIT,
 			.traffic_class = config->traffic_class},
+		.dlid = peer->lid,
 		.sl = config->priority,
-		.is_global = 1,
+		.is_global = !config->without_grh,
 		.port_num = 1,
 	};
 }

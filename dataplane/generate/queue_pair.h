@@ -21,6 +21,7 @@
 /* What a peer must be told of a queue pair. */
 struct vl_queue_pair_address {
 	union ibv_gid gid;
+	uint16_t lid; /* InfiniBand; 0: none */
 	uint32_t qpn;
 	uint32_t psn;  /* the first that it sends */
 	uint32_t qkey; /* UD */
@@ -35,7 +36,9 @@ struct vl_queue_pair_config {
 	enum ibv_mtu path_mtu;
 	uint8_t sgid_index;
 	uint8_t traffic_class;      /* DSCP << 2 | ECN codepoint */
-	uint8_t priority;           /* 0..7: service level, and PCP where there is a VLAN tag */
+	uint8_t priority;           /* service level: 0..7, and PCP where there is a VLAN tag; 0..15
+				       on InfiniBand */
+	bool without_grh;           /* InfiniBand: local packets, without a GRH */
 	uint8_t hop_limit;          /* 0: 64 */
 	uint8_t timeout;            /* local ACK timeout, 4.096 us * 2^timeout; 0: none */
 	uint8_t retry_count;        /* 0..7 */

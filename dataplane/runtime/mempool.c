@@ -130,6 +130,7 @@ static struct vl_frame *get_frame(struct vl_frame_pool *pool)
 	frame->countdown = 0;
 	frame->ingress_port = 0;
 	frame->priority = 0;
+	frame->kind = VL_FRAME_ETHERNET;
 	return frame;
 }
 

@@ -52,6 +52,29 @@ struct vl_dcqcn_parameters {
 #undef VL_DCQCN_FIELD
 };
 
+/*
+ * Congestion control of InfiniBand channel adapters, IBTA volume 1, annex A10; see infiniband.c.
+ * The annex gives no defaults: these are chosen. X(name, default, smallest, largest, unit, meaning)
+ */
+#define VL_CCT_ENTRIES 128u
+#define VL_INFINIBAND_CC_PARAMETERS(X)                                                             \
+	X(ccti_increase, 1, 0, 255, "entries", "added to CCTI by a BECN")                          \
+	X(ccti_timer, 150, 0, 65535, "1.024 us", "after which CCTI is one less; 0: never")         \
+	X(ccti_min, 0, 0, 127, "entries", "least CCTI")                                            \
+	X(ccti_limit, 127, 0, 127, "entries", "largest CCTI")                                      \
+	X(trigger_threshold, 2, 0, 255, "entries", "a CCTI that is counted as an event")
+
+struct vl_infiniband_cc_parameters {
+#define VL_INFINIBAND_CC_FIELD(name, value, least, most, unit, meaning) uint32_t name;
+	VL_INFINIBAND_CC_PARAMETERS(VL_INFINIBAND_CC_FIELD)
+#undef VL_INFINIBAND_CC_FIELD
+	/* The congestion control table: shift << 14 | multiplier. After a packet comes a pause of
+	 * multiplier / 2^shift times the time that the packet took. */
+	uint16_t cct[VL_CCT_ENTRIES];
+};
+#define VL_CCT_SHIFT           14
+#define VL_CCT_MULTIPLIER_MASK 0x3fffu
+
 /* bit/s. The time of a packet at a lower rate would not fit the arithmetic of pacing. */
 #define VL_CC_LEAST_RATE UINT64_C(1000000)
 
@@ -61,6 +84,7 @@ struct vl_cc_parameters {
 	uint64_t initial_rate; /* bit/s; 0: the line rate */
 	/* The notification point's part is used with every algorithm. */
 	struct vl_dcqcn_parameters dcqcn;
+	struct vl_infiniband_cc_parameters infiniband; /* algorithm infiniband */
 };
 
 /* Lives in the QP; each algorithm has its own view of the words. */
@@ -73,6 +97,7 @@ struct vl_cc_report {
 	uint64_t target_rate; /* bit/s; dcqcn */
 	double alpha;         /* 0..1; dcqcn: 0 before the first CNP */
 	uint64_t rate_cuts;
+	uint32_t ccti; /* infiniband: index into the congestion control table */
 };
 
 struct vl_cc_algorithm {
@@ -106,9 +131,9 @@ struct vl_cc_algorithm {
 				      const struct vl_cc_parameters *parameters, uint64_t now);
 };
 
-extern const struct vl_cc_algorithm vl_cc_none, vl_cc_fixed, vl_cc_dcqcn;
+extern const struct vl_cc_algorithm vl_cc_none, vl_cc_fixed, vl_cc_dcqcn, vl_cc_infiniband;
 
-/* By name ("none", "fixed", "dcqcn"); NULL: unknown. */
+/* By name ("none", "fixed", "dcqcn", "infiniband"); NULL: unknown. */
 const struct vl_cc_algorithm *vl_cc_find(const char *name);
 /* The n-th algorithm's name, NULL past the last: for messages and help. */
 const char *vl_cc_name(unsigned int n);
@@ -128,6 +153,23 @@ struct vl_dcqcn_description {
 };
 /* The n-th parameter, NULL past the last. */
 const struct vl_dcqcn_description *vl_dcqcn_describe(unsigned int n);
+
+/* The defaults, with a table whose entry n pauses for n / 8 of a packet's time. */
+void vl_infiniband_cc_defaults(struct vl_infiniband_cc_parameters *parameters);
+/* Sets a parameter by name; -ENOENT: no such parameter, -ERANGE: value not allowed. */
+int vl_infiniband_cc_set(struct vl_infiniband_cc_parameters *parameters, const char *name,
+			 uint64_t value);
+/* Sets an entry of the table; -ERANGE: entry, shift (0..3) or multiplier (0..16383) not allowed. */
+int vl_infiniband_cct_set(struct vl_infiniband_cc_parameters *parameters, uint32_t entry,
+			  uint32_t shift, uint32_t multiplier);
+
+struct vl_infiniband_cc_description {
+	const char *name, *unit, *meaning;
+	uint32_t value, least, most; /* value: the default */
+	uint32_t offset;             /* of the field in struct vl_infiniband_cc_parameters */
+};
+/* The n-th parameter, NULL past the last. */
+const struct vl_infiniband_cc_description *vl_infiniband_cc_describe(unsigned int n);
 
 /*
  * Notification point, per QP (Zhu et al. 2015, section 3.1): a CE packet is answered with a CNP at

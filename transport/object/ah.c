@@ -82,11 +82,11 @@ int vl_path_from_attr(struct vl_device *device, const struct ibv_ah_attr *attr,
 	result = fill_source(device, attr, &path_attr);
 	if (result)
 		return result;
-	if (attr->sl > (is_infiniband(path_attr.encapsulation) ? 15 : VL_PRIORITIES - 1))
+	if (attr->sl >
+	    (is_infiniband(path_attr.encapsulation) ? VL_SERVICE_LEVELS : VL_PRIORITIES) - 1)
 		return -EINVAL;
-	*priority = attr->sl % VL_PRIORITIES;
+	*priority = attr->sl;
 	path_attr.priority = attr->sl;
-	path_attr.virtual_lane = *priority;
 	path_attr.destination_lid = attr->dlid;
 	if (attr->is_global) {
 		path_attr.destination_gid = attr->grh.dgid;

@@ -78,12 +78,17 @@ struct vl_device *vl_open_device(const struct vl_device_config *config, int *err
 	vl_list_init(&device->cqs);
 	vl_list_init(&device->retired_mrs);
 	vl_list_init(&device->notifications);
-	for (int i = 0; i < VL_PRIORITIES; i++) {
+	for (int i = 0; i < VL_SERVICE_LEVELS; i++) {
 		vl_list_init(&device->urgent[i]);
 		vl_list_init(&device->ready[i]);
 	}
 	vl_timer_wheel_init(&device->wheel, 0);
 	return device;
+}
+
+void vl_set_lid(struct vl_device *device, uint16_t lid)
+{
+	device->config.lid = lid;
 }
 
 /* Destroys the objects of a domain, users before what they use. */

@@ -44,7 +44,9 @@ static inline void *vl_table_find(const struct vl_table *table, uint32_t number)
 
 /* ---- Device ------------------------------------------------------------------------------ */
 
-#define VL_PRIORITIES 8
+/* Service levels; Ethernet's priorities are the first eight. */
+#define VL_SERVICE_LEVELS 16
+#define VL_PRIORITIES     8
 
 /* Remote addresses that have a notification point of their own, with VL_CNP_SCOPE_IP; a power of
  * two. */
@@ -65,14 +67,15 @@ struct vl_device {
 	uint64_t drops[VL_DROP_COUNT];
 
 	/* Scheduling (engine.c). A QP with something to send now is on notifications (CNPs), on
-	 * urgent (ACKs, NAKs) or on ready (requests, READ responses) of its priority, or on
+	 * urgent (ACKs, NAKs) or on ready (requests, READ responses) of its service level, or on
 	 * several. Only what is on ready is paced. */
 	struct vl_link notifications;
-	struct vl_link urgent[VL_PRIORITIES], ready[VL_PRIORITIES];
-	uint8_t urgent_mask, ready_mask; /* bit n: list n is not empty */
-	uint8_t paused_mask;
-	uint8_t next_priority; /* round robin over the ready lists */
-	uint64_t now;          /* of the last call */
+	struct vl_link urgent[VL_SERVICE_LEVELS], ready[VL_SERVICE_LEVELS];
+	uint16_t urgent_mask, ready_mask; /* bit n: list n is not empty */
+	uint16_t paused_mask;             /* nothing of these */
+	uint16_t held_mask;               /* nothing of these on ready */
+	uint8_t next_priority;            /* round robin over the ready lists */
+	uint64_t now;                     /* of the last call */
 	struct vl_timer_wheel wheel;
 
 	/* With VL_CNP_SCOPE_IP by a hash of the address; with VL_CNP_SCOPE_PORT the first. */
@@ -137,7 +140,7 @@ struct vl_ah {
 	struct vl_pd *pd;
 	struct vl_link link;
 	struct vl_path path;
-	uint8_t priority;
+	uint8_t priority;   /* service level */
 	uint32_t use_count; /* send requests not completed */
 };
 
@@ -356,7 +359,7 @@ struct vl_qp {
 	uint8_t path_mtu_shift;   /* log2 */
 	uint8_t type;             /* enum ibv_qp_type */
 	uint8_t state;            /* enum ibv_qp_state */
-	uint8_t priority;
+	uint8_t priority;         /* service level */
 	uint8_t pkey_index;
 	uint8_t timeout, retry_count, rnr_retry, min_rnr_timer;
 	uint8_t max_rd_atomic, max_dest_rd_atomic;

@@ -13,5 +13,15 @@
 uint16_t vl_vcrc(const void *data, size_t length);
 /* The same by tables alone, for comparison. */
 uint16_t vl_vcrc_portable(const void *data, size_t length);
+/* What the CRC changes by (exclusive or) when length bytes that following others come after change
+ * by change (exclusive or). The CRC is linear, so that it is mended without reading the packet;
+ * following is at most 8191, as packets are. */
+uint16_t vl_vcrc_change(const void *change, size_t length, size_t following);
+/* Mends the two bytes of a VCRC by such a change. */
+static inline void vl_vcrc_mend(uint8_t vcrc[2], uint16_t change)
+{
+	vcrc[0] ^= (uint8_t)change;
+	vcrc[1] ^= (uint8_t)(change >> 8);
+}
 
 #endif

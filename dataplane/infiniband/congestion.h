@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/*
+ * Marking by InfiniBand switches, IBTA volume 1, annex A10: FECN in the BTH of packets that leave a
+ * congested port. What reacts to it is transport/cc/infiniband.c.
+ *
+ * A port and lane is congested while what waits for it in the switch exceeds a part of the receive
+ * buffer of one lane: (16 - threshold) / 16 of it, so that 15 marks most. The annex leaves the
+ * meaning of the thresholds 1 to 15 to the maker of the switch, but for their order.
+ * It is the root of congestion if its packets had credits when they could go, and a victim if they
+ * had to wait for credits; victims mark only where victim_mask says so.
+ */
+#ifndef VERBLINE_INFINIBAND_CONGESTION_H
+#define VERBLINE_INFINIBAND_CONGESTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/frame.h"
+
+struct vl_switch_congestion_setting {
+	uint8_t threshold;     /* 0: no marking; 1 least to 15 most */
+	uint16_t marking_rate; /* packets passed over between two marked ones, on average */
+	uint8_t packet_size;   /* 64 bytes; shorter packets are not marked */
+	/* Bit n: port n marks as a victim too, as one that leads to a channel adapter may. */
+	uint64_t victim_mask[4];
+};
+
+/* Sets FECN and mends the VCRC. False: not a packet with a BTH. */
+bool vl_infiniband_mark_fecn(struct vl_frame *frame);
+
+#endif
