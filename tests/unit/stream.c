@@ -4,112 +4,14 @@
 /* Frames of open-loop streams: each is parsed, its ICRC computed anew over all of it, and its place
  * in its flow's sequence checked; real queue pairs take them. */
 
-#include "dataplane/stream/stream.h"
 #include "tests/support/endpoint.h"
+#include "tests/support/stream_rig.h"
 #include "tests/support/suite.h"
 #include "transport/wire/icrc.h"
 #include "transport/wire/opcode.h"
 #include "transport/wire/parse.h"
 
 #include <stdio.h>
-
-#define LOCAL_QPN 0x100u
-#define BUFFERS   5u /* no multiple of a batch, so that each length meets each buffer */
-#define BUFFER    (VL_STREAM_HEADROOM + 9600 + VL_STREAM_TAILROOM)
-
-static const uint8_t pattern[] = "verbline";
-
-static uint8_t buffers[BUFFERS][BUFFER];
-static uint32_t tails[BUFFERS];
-
-static struct vl_path_attr path_attr(bool ipv6, bool vlan)
-{
-	return (struct vl_path_attr){
-		.encapsulation = ipv6 ? VL_ENCAPSULATION_ROCEV2_IPV6 : VL_ENCAPSULATION_ROCEV2_IPV4,
-		.source_mac = {2, 0, 0, 0, 0, 1},
-		.destination_mac = {2, 0, 0, 0, 0, 2},
-		.vlan_present = vlan,
-		.vlan_id = 100,
-		.priority = vlan ? 3 : 0,
-		.source_gid = ipv6 ? ipv6_gid(1) : ipv4_gid(1),
-		.destination_gid = ipv6 ? ipv6_gid(2) : ipv4_gid(2),
-		.traffic_class = 26 << 2 | VL_ECN_ECT0,
-		.udp_source_port = 0xc000,
-	};
-}
-
-static struct vl_stream_config roce_config(enum ibv_qp_type service, enum ibv_wr_opcode verb,
-					   const struct vl_stream_size *sizes, uint32_t count)
-{
-	return (struct vl_stream_config){
-		.name = "test",
-		.kind = VL_STREAM_ROCE,
-		.path = path_attr(false, false),
-		.source_port_count = 2,
-		.roce = {.service = service,
-			 .verb = verb,
-			 .path_mtu = 1024,
-			 .local_qpn = LOCAL_QPN,
-			 .remote_qpn = 0x200,
-			 .remote_qpn_step = 7,
-			 .first_psn = 0xfffffe,
-			 .first_psn_step = 3,
-			 .qkey = TEST_QKEY,
-			 .immediate = htobe32(0xcafe),
-			 .rkey = 0x12345678,
-			 .remote_address = 0xfffffff0,
-			 .address_step = 0x100000001,
-			 .ack_request_messages = 1},
-		.sizes = sizes,
-		.size_count = count,
-		.sizes_in_order = true,
-		.pattern = pattern,
-		.pattern_length = 8,
-	};
-}
-
-static struct vl_stream_group *group;
-static struct vl_stream *stream;
-
-static void open_stream(const struct vl_stream_config *config, uint64_t now)
-{
-	struct vl_error error = {.text = ""};
-	const uint8_t *payload;
-	uint32_t length;
-
-	group = vl_stream_group_create();
-	CU_ASSERT_PTR_NOT_NULL_FATAL(group);
-	stream = vl_stream_group_add(group, config, now, &error);
-	if (!stream)
-		fprintf(stderr, "%s\n", error.text);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(stream);
-	payload = vl_stream_payload(stream, &length);
-	for (unsigned int i = 0; i < BUFFERS; i++) {
-		memset(buffers[i], 0xee, BUFFER);
-		memcpy(buffers[i] + VL_STREAM_HEADROOM, payload, length);
-		tails[i] = VL_STREAM_CLEAN;
-	}
-}
-
-static void close_stream(void)
-{
-	vl_stream_group_destroy(group);
-	group = NULL;
-}
-
-/* Up to count frames into the buffers in turn. */
-static uint32_t make(uint64_t now, struct vl_stream_slot *slots, uint32_t count)
-{
-	uint32_t made;
-
-	for (uint32_t i = 0; i < count; i++)
-		slots[i] = (struct vl_stream_slot){.payload = buffers[i] + VL_STREAM_HEADROOM,
-						   .tail = tails[i]};
-	made = vl_stream_make(stream, now, slots, count);
-	for (uint32_t i = 0; i < count; i++)
-		tails[i] = slots[i].tail;
-	return made;
-}
 
 /* ---- What frames look like ------------------------------------------------------------------- */
 
@@ -180,9 +82,9 @@ static void check_sequence(struct vl_stream_config *config, uint32_t frames)
 	config->flow_count = 3;
 	for (uint32_t i = 0; i < 3; i++)
 		flows[i].psn = (0xfffffe + 3 * i) & 0xffffff;
-	open_stream(config, 0);
+	stream_test_open(config, 0);
 	while (count < frames) {
-		uint32_t made = make(0, slots, BUFFERS);
+		uint32_t made = stream_test_make(0, slots, BUFFERS);
 
 		CU_ASSERT_EQUAL_FATAL(made, BUFFERS);
 		for (uint32_t i = 0; i < made; i++, count++) {
@@ -199,7 +101,7 @@ static void check_sequence(struct vl_stream_config *config, uint32_t frames)
 		CU_ASSERT_EQUAL(report.next_psn, flows[i].psn);
 		CU_ASSERT_EQUAL(report.local_qpn, LOCAL_QPN + i);
 	}
-	close_stream();
+	stream_test_close();
 }
 
 static void check_every_kind_of_frame(void)
@@ -220,10 +122,10 @@ static void check_every_kind_of_frame(void)
 	for (unsigned int i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		for (unsigned int form = 0; form < 4; form++) {
 			bool ud = kinds[i].service == IBV_QPT_UD;
-			struct vl_stream_config config =
-				roce_config(kinds[i].service, kinds[i].verb, sizes, ud ? 7 : 12);
+			struct vl_stream_config config = stream_test_config(
+				kinds[i].service, kinds[i].verb, sizes, ud ? 7 : 12);
 
-			config.path = path_attr(form & 1, form & 2);
+			config.path = stream_test_path(form & 1, form & 2);
 			check_sequence(&config, 400);
 		}
 	}
@@ -232,8 +134,9 @@ static void check_every_kind_of_frame(void)
 static void check_every_length(void)
 {
 	static struct vl_stream_size sizes[4097];
-	struct vl_stream_config config = roce_config(IBV_QPT_RC, IBV_WR_RDMA_WRITE, sizes,
-						     vl_stream_size_range(0, 4096, 1, sizes, 4097));
+	struct vl_stream_config config =
+		stream_test_config(IBV_QPT_RC, IBV_WR_RDMA_WRITE, sizes,
+				   vl_stream_size_range(0, 4096, 1, sizes, 4097));
 
 	config.roce.path_mtu = 4096;
 	check_sequence(&config, 3 * 4097);
@@ -242,24 +145,25 @@ static void check_every_length(void)
 static void check_addresses_within_region(void)
 {
 	static const struct vl_stream_size sizes[] = {{1000, 1}, {3000, 1}, {500, 1}};
-	struct vl_stream_config config = roce_config(IBV_QPT_UC, IBV_WR_RDMA_WRITE, sizes, 3);
+	struct vl_stream_config config =
+		stream_test_config(IBV_QPT_UC, IBV_WR_RDMA_WRITE, sizes, 3);
 	static const uint64_t starts[] = {0, 1000, 4000, 0, 1000, 4000, 0};
 	struct vl_stream_slot slot[1];
 	unsigned int messages = 0;
 
 	config.roce.region_length = 4999;
-	open_stream(&config, 0);
+	stream_test_open(&config, 0);
 	while (messages < 7) {
 		struct vl_packet packet;
 
-		CU_ASSERT_EQUAL_FATAL(make(0, slot, 1), 1);
+		CU_ASSERT_EQUAL_FATAL(stream_test_make(0, slot, 1), 1);
 		vl_parse(&packet, VL_LINK_ETHERNET, slot->data, slot->length, slot->length);
 		if (packet.info->flags & VL_OPCODE_RETH) {
 			CU_ASSERT_EQUAL(packet.remote_address, 0xfffffff0 + starts[messages]);
 			messages++;
 		}
 	}
-	close_stream();
+	stream_test_close();
 }
 
 /* ---- Real queue pairs ------------------------------------------------------------------------ */
@@ -282,7 +186,7 @@ static void check_write_is_taken(enum ibv_qp_type type)
 {
 	static const struct vl_stream_size sizes[] = {{5000, 1}};
 	struct vl_qp *qp = open_receiver(type);
-	struct vl_stream_config config = roce_config(type, IBV_WR_RDMA_WRITE, sizes, 1);
+	struct vl_stream_config config = stream_test_config(type, IBV_WR_RDMA_WRITE, sizes, 1);
 	uint8_t bytes[FRAME_CAPACITY];
 	struct vl_frame frame = {.data = bytes, .capacity = sizeof(bytes)};
 	unsigned int acks = 0;
@@ -292,7 +196,7 @@ static void check_write_is_taken(enum ibv_qp_type type)
 	config.roce.rkey = two.mr->rkey;
 	config.roce.region_length = 50000;
 	config.message_limit = 10;
-	open_stream(&config, 0);
+	stream_test_open(&config, 0);
 	while (vl_stream_group_transmit(group, 0, &frame)) {
 		struct vl_packet packet;
 		uint32_t length;
@@ -316,7 +220,7 @@ static void check_write_is_taken(enum ibv_qp_type type)
 			break;
 		}
 	}
-	close_stream();
+	stream_test_close();
 	endpoint_close(&two);
 }
 
@@ -330,16 +234,17 @@ static void check_writes_are_taken(void)
 static void check_too_long_is_counted(void)
 {
 	static const struct vl_stream_size sizes[] = {{1000, 1}};
-	struct vl_stream_config config = roce_config(IBV_QPT_RC, IBV_WR_RDMA_WRITE, sizes, 1);
+	struct vl_stream_config config =
+		stream_test_config(IBV_QPT_RC, IBV_WR_RDMA_WRITE, sizes, 1);
 	uint8_t bytes[100];
 	struct vl_frame frame = {.data = bytes, .capacity = sizeof(bytes)};
 
-	open_stream(&config, 0);
+	stream_test_open(&config, 0);
 	CU_ASSERT_FALSE(vl_stream_group_transmit(group, 0, &frame));
 	CU_ASSERT_TRUE(vl_stream_counters(stream)->frames_tx > 0);
 	CU_ASSERT_EQUAL(vl_stream_counters(stream)->too_long_tx,
 			vl_stream_counters(stream)->frames_tx);
-	close_stream();
+	stream_test_close();
 }
 
 /* A SEND without a receive posted is answered with an RNR NAK, and what follows not at all. */
@@ -347,14 +252,14 @@ static void check_naks_are_counted(void)
 {
 	static const struct vl_stream_size sizes[] = {{100, 1}};
 	struct vl_qp *qp = open_receiver(IBV_QPT_RC);
-	struct vl_stream_config config = roce_config(IBV_QPT_RC, IBV_WR_SEND, sizes, 1);
+	struct vl_stream_config config = stream_test_config(IBV_QPT_RC, IBV_WR_SEND, sizes, 1);
 	uint8_t bytes[FRAME_CAPACITY];
 	struct vl_frame frame = {.data = bytes, .capacity = sizeof(bytes)};
 	struct vl_packet packet;
 	uint32_t length;
 
 	config.roce.remote_qpn = vl_qp_number(qp);
-	open_stream(&config, 0);
+	stream_test_open(&config, 0);
 	for (int i = 0; i < 3; i++) {
 		CU_ASSERT_TRUE_FATAL(vl_stream_group_transmit(group, 0, &frame));
 		if (i)
@@ -367,232 +272,8 @@ static void check_naks_are_counted(void)
 	CU_ASSERT_EQUAL(vl_stream_counters(stream)->rnr_nak_rx, 1);
 	packet.destination_qpn = LOCAL_QPN + 1;
 	CU_ASSERT_FALSE(vl_stream_group_receive(group, &packet, 0));
-	close_stream();
+	stream_test_close();
 	endpoint_close(&two);
-}
-
-/* ---- When ------------------------------------------------------------------------------------ */
-
-/* Polls at odd times until the end, never longer apart than arrears allow; returns what was sent.
- */
-static struct vl_stream_counters run_until(uint64_t from, uint64_t until)
-{
-	struct vl_stream_slot slots[BUFFERS];
-	uint64_t now = from, step = 1;
-
-	while (now < until) {
-		while (make(now, slots, BUFFERS) == BUFFERS)
-			;
-		step = step * 7 % 1000003;
-		now += step < 500000 ? step : 500000;
-	}
-	while (make(until - 1, slots, BUFFERS) == BUFFERS)
-		;
-	return *vl_stream_counters(stream);
-}
-
-static void check_rate(struct vl_stream_config *config, uint64_t duration, double expected,
-		       double (*measure)(const struct vl_stream_counters *counters))
-{
-	struct vl_stream_counters first, second;
-	double seconds = (double)duration * 1e-9, found;
-
-	open_stream(config, 1000);
-	first = run_until(1000, 1000 + duration);
-	second = run_until(1000 + duration, 1000 + 2 * duration);
-	found = (measure(&second) - measure(&first)) / seconds;
-	if (found < expected * 0.999 || found > expected * 1.001)
-		fprintf(stderr, "expected %g, found %g\n", expected, found);
-	CU_ASSERT(found >= expected * 0.999 && found <= expected * 1.001);
-	CU_ASSERT_EQUAL(second.arrears_dropped, 0);
-	close_stream();
-}
-
-static double wire_bits(const struct vl_stream_counters *counters)
-{
-	return 8 * (double)(counters->bytes_tx + 24 * counters->frames_tx);
-}
-
-static double frame_count(const struct vl_stream_counters *counters)
-{
-	return (double)counters->frames_tx;
-}
-
-static double message_count(const struct vl_stream_counters *counters)
-{
-	return (double)counters->message_tx;
-}
-
-static void check_rates(void)
-{
-	static const struct vl_stream_size sizes[] = {{4096, 3}, {100, 2}, {9000, 1}};
-	struct vl_stream_config config = roce_config(IBV_QPT_RC, IBV_WR_RDMA_WRITE, sizes, 3);
-
-	config.flow_count = 3;
-	config.bits_per_second = 10000000;
-	check_rate(&config, UINT64_C(20000000000), 1e7, wire_bits);
-	config.bits_per_second = 25000000000;
-	check_rate(&config, 20000000, 25e9, wire_bits);
-	config.burst = 1000;
-	check_rate(&config, 200000000, 25e9, wire_bits);
-	config.burst = 64;
-	config.bits_per_second = 800000000000;
-	check_rate(&config, 3000000, 800e9, wire_bits);
-	config.bits_per_second = 0;
-	config.burst = 0;
-	config.frames_per_second = 333333.3;
-	check_rate(&config, 100000000, 333333.3, frame_count);
-	config.frames_per_second = 0;
-	config.messages_per_second = 12345;
-	check_rate(&config, UINT64_C(2000000000), 12345, message_count);
-}
-
-static void check_bursts(void)
-{
-	static const struct vl_stream_size sizes[] = {{1000, 1}};
-	struct vl_stream_config config = roce_config(IBV_QPT_UC, IBV_WR_SEND, sizes, 1);
-	struct vl_stream_slot slots[BUFFERS];
-
-	config.flow_count = 2;
-	config.burst = 3;
-	config.frames_per_second = 1000;
-	config.start_delay = 500;
-	open_stream(&config, 0);
-	CU_ASSERT_EQUAL(vl_stream_group_next_deadline(group), 500);
-	CU_ASSERT_EQUAL(make(499, slots, BUFFERS), 0);
-	CU_ASSERT_EQUAL(make(500, slots, BUFFERS), 3);
-	CU_ASSERT_EQUAL(slots[2].flow, 0);
-	CU_ASSERT_EQUAL(vl_stream_group_next_deadline(group), 3000500);
-	CU_ASSERT_EQUAL(make(3000499, slots, BUFFERS), 0);
-	/* A burst that does not fit is finished as soon as there is room. */
-	CU_ASSERT_EQUAL(make(3000500, slots, 2), 2);
-	CU_ASSERT_EQUAL(slots[1].flow, 1);
-	CU_ASSERT_EQUAL(vl_stream_group_next_deadline(group), 0);
-	CU_ASSERT_EQUAL(make(3000500, slots, BUFFERS), 1);
-	CU_ASSERT_EQUAL(vl_stream_group_next_deadline(group), 6000500);
-	close_stream();
-}
-
-static void check_messages_in_bursts(void)
-{
-	static const struct vl_stream_size sizes[] = {{4000, 1}};
-	struct vl_stream_config config = roce_config(IBV_QPT_UC, IBV_WR_SEND, sizes, 1);
-	struct vl_stream_slot slots[BUFFERS];
-
-	config.flow_count = 2;
-	config.messages_per_second = 1000;
-	open_stream(&config, 0);
-	CU_ASSERT_EQUAL(make(0, slots, BUFFERS), 4);
-	CU_ASSERT_EQUAL(slots[3].flow, 0);
-	CU_ASSERT_EQUAL(make(999999, slots, BUFFERS), 0);
-	CU_ASSERT_EQUAL(make(1000000, slots, BUFFERS), 4);
-	CU_ASSERT_EQUAL(slots[0].flow, 1);
-	close_stream();
-}
-
-static void check_ends(void)
-{
-	static const struct vl_stream_size sizes[] = {{3000, 1}};
-	struct vl_stream_config config = roce_config(IBV_QPT_UC, IBV_WR_SEND, sizes, 1);
-	struct vl_stream_slot slots[BUFFERS];
-	uint32_t frames = 0, made;
-
-	/* Every message that has begun is finished. */
-	config.flow_count = 3;
-	config.message_limit = 4;
-	open_stream(&config, 0);
-	while ((made = make(0, slots, BUFFERS)))
-		frames += made;
-	CU_ASSERT_EQUAL(frames, 12);
-	CU_ASSERT_EQUAL(vl_stream_counters(stream)->message_tx, 4);
-	CU_ASSERT_TRUE(vl_stream_is_done(stream, 0));
-	CU_ASSERT_EQUAL(vl_stream_group_next_deadline(group), UINT64_MAX);
-	close_stream();
-
-	config.message_limit = 0;
-	config.frame_limit = 7;
-	open_stream(&config, 0);
-	CU_ASSERT_EQUAL(make(0, slots, BUFFERS), BUFFERS);
-	CU_ASSERT_EQUAL(make(0, slots, BUFFERS), 7 - BUFFERS);
-	CU_ASSERT_EQUAL(make(0, slots, BUFFERS), 0);
-	close_stream();
-
-	config.frame_limit = 0;
-	config.duration = 1000;
-	open_stream(&config, 5);
-	CU_ASSERT_EQUAL(make(1004, slots, BUFFERS), BUFFERS);
-	CU_ASSERT_FALSE(vl_stream_is_done(stream, 1004));
-	CU_ASSERT_EQUAL(make(1005, slots, BUFFERS), 0);
-	CU_ASSERT_TRUE(vl_stream_is_done(stream, 1005));
-	close_stream();
-}
-
-static void check_pauses_and_late_polls(void)
-{
-	static const struct vl_stream_size sizes[] = {{1000, 1}};
-	struct vl_stream_config config = roce_config(IBV_QPT_UC, IBV_WR_SEND, sizes, 1);
-	struct vl_stream_slot slots[BUFFERS];
-
-	config.path = path_attr(false, true);
-	config.frames_per_second = 1000000;
-	config.most_arrears = 2000;
-	open_stream(&config, 0);
-	vl_stream_group_set_paused(group, 1 << 3);
-	CU_ASSERT_PTR_NULL(vl_stream_group_next(group, 0));
-	CU_ASSERT_EQUAL(vl_stream_group_next_deadline(group), UINT64_MAX);
-	vl_stream_group_set_paused(group, 0xf7);
-	CU_ASSERT_PTR_EQUAL(vl_stream_group_next(group, 10000), stream);
-	/* Those of 8000, 9000 and 10000 ns; what is older is lost, and counted. */
-	CU_ASSERT_EQUAL(make(10000, slots, BUFFERS), 3);
-	CU_ASSERT_EQUAL(vl_stream_counters(stream)->arrears_dropped, 8000);
-	vl_stream_set_stopped(stream, true, 10000);
-	CU_ASSERT_EQUAL(make(20000, slots, BUFFERS), 0);
-	vl_stream_set_stopped(stream, false, 30000);
-	CU_ASSERT_EQUAL(make(30000, slots, BUFFERS), 1);
-	vl_stream_set_rate(stream, 500000, 30000);
-	CU_ASSERT_EQUAL(make(31000, slots, BUFFERS), 1);
-	CU_ASSERT_EQUAL(make(32999, slots, BUFFERS), 0);
-	CU_ASSERT_EQUAL(make(33000, slots, BUFFERS), 1);
-	close_stream();
-}
-
-static void check_congestion_control(void)
-{
-	static const struct vl_stream_size sizes[] = {{100000, 1}};
-	struct vl_stream_config config = roce_config(IBV_QPT_RC, IBV_WR_RDMA_WRITE, sizes, 1);
-	struct vl_cc_parameters fixed = {.algorithm = &vl_cc_fixed, .fixed_rate = 1000000000};
-	struct vl_cc_parameters dcqcn = {.algorithm = &vl_cc_dcqcn};
-	struct vl_packet cnp = {.info = &vl_opcode_table[VL_OPCODE_CNP],
-				.opcode = VL_OPCODE_CNP,
-				.becn = true,
-				.destination_qpn = LOCAL_QPN + 1};
-	struct vl_stream_flow_report reports[3];
-
-	config.flow_count = 3;
-	config.cc = &fixed;
-	check_rate(&config, 50000000, 3e9, wire_bits);
-	CU_ASSERT_EQUAL_FATAL(vl_dcqcn_profile(&dcqcn.dcqcn, "paper"), 0);
-	config.cc = &dcqcn;
-	dcqcn.dcqcn.rpg_max_rate = 10000; /* at the line rate it would not limit at all */
-	open_stream(&config, 0);
-	run_until(0, 100000);
-	for (int i = 0; i < 3; i++)
-		CU_ASSERT_TRUE(vl_stream_group_receive(group, &cnp, 100000));
-	for (uint32_t i = 0; i < 3; i++)
-		reports[i] = vl_stream_flow_report(stream, i, 100000);
-	run_until(100000, 140000);
-	for (uint32_t i = 0; i < 3; i++) {
-		uint64_t frames =
-			vl_stream_flow_report(stream, i, 140000).frames_tx - reports[i].frames_tx;
-
-		/* 40 us at 10 Gb/s are 45 frames; three cuts leave about an eighth. */
-		CU_ASSERT(i == 1 ? frames >= 4 && frames <= 8 : frames >= 44 && frames <= 47);
-		CU_ASSERT_EQUAL(reports[i].cnp_rx, i == 1 ? 3 : 0);
-	}
-	CU_ASSERT(reports[1].cc.rate < 2000000000);
-	CU_ASSERT_EQUAL(reports[0].cc.rate, 10000000000);
-	CU_ASSERT_EQUAL(vl_stream_counters(stream)->cnp_rx, 3);
-	close_stream();
 }
 
 /* ---- Stateless ------------------------------------------------------------------------------- */
@@ -615,7 +296,7 @@ static void check_stateless(enum vl_stream_kind kind, bool ipv6)
 {
 	struct vl_stream_config config = {
 		.kind = kind,
-		.path = path_attr(ipv6, false),
+		.path = stream_test_path(ipv6, false),
 		.source_port_count = 3,
 		.flow_count = 3,
 		.destination_port = 9,
@@ -629,9 +310,9 @@ static void check_stateless(enum vl_stream_kind kind, bool ipv6)
 
 	if (ipv6)
 		config.sizes = adapted;
-	open_stream(&config, 0);
+	stream_test_open(&config, 0);
 	for (int round = 0; round < 12 * 3; round++) {
-		CU_ASSERT_EQUAL_FATAL(make(0, slots, BUFFERS), BUFFERS);
+		CU_ASSERT_EQUAL_FATAL(stream_test_make(0, slots, BUFFERS), BUFFERS);
 		for (uint32_t i = 0; i < BUFFERS; i++) {
 			const uint8_t *ip = slots[i].data + 14, *transport = ip + (ipv6 ? 40 : 20);
 			uint32_t length = slots[i].length - (ipv6 ? 54 : 34);
@@ -653,7 +334,7 @@ static void check_stateless(enum vl_stream_kind kind, bool ipv6)
 	CU_ASSERT_EQUAL(lengths[0], 105);
 	CU_ASSERT_EQUAL(lengths[1], 60);
 	CU_ASSERT_EQUAL(lengths[2], 15);
-	close_stream();
+	stream_test_close();
 }
 
 static void check_stateless_frames(void)
@@ -674,11 +355,11 @@ static void check_raw_frames(void)
 	for (uint32_t i = 0; i < sizeof(raw); i++)
 		raw[i] = (uint8_t)(i * 31 + 7);
 	for (config.raw_length = 14; config.raw_length <= sizeof(raw); config.raw_length += 58) {
-		open_stream(&config, 0);
-		CU_ASSERT_EQUAL(make(0, slots, 2), 2);
+		stream_test_open(&config, 0);
+		CU_ASSERT_EQUAL(stream_test_make(0, slots, 2), 2);
 		CU_ASSERT_EQUAL(slots[0].length, config.raw_length);
 		CU_ASSERT_EQUAL(memcmp(slots[1].data, raw, config.raw_length), 0);
-		close_stream();
+		stream_test_close();
 	}
 	config.raw_length = sizeof(raw);
 	config.sizes = sizes;
@@ -686,13 +367,13 @@ static void check_raw_frames(void)
 	config.sizes_in_order = true;
 	config.pattern = pattern;
 	config.pattern_length = 8;
-	open_stream(&config, 0);
-	CU_ASSERT_EQUAL(make(0, slots, 2), 2);
+	stream_test_open(&config, 0);
+	CU_ASSERT_EQUAL(stream_test_make(0, slots, 2), 2);
 	CU_ASSERT_EQUAL(slots[0].length, 1000);
 	CU_ASSERT_EQUAL(slots[1].length, 1500);
 	CU_ASSERT_EQUAL(memcmp(slots[1].data, raw, 1000), 0);
 	CU_ASSERT_EQUAL(memcmp(slots[1].data + 1000, pattern, 8), 0);
-	close_stream();
+	stream_test_close();
 }
 
 /* ---- Wrong configurations -------------------------------------------------------------------- */
@@ -713,7 +394,7 @@ static void check_refusals(void)
 {
 	static const struct vl_stream_size sizes[] = {{100, 1}}, none[] = {{100, 0}},
 					   large[] = {{2000, 1}}, many[] = {{100, 20000}};
-	const struct vl_stream_config good = roce_config(IBV_QPT_UD, IBV_WR_SEND, sizes, 1);
+	const struct vl_stream_config good = stream_test_config(IBV_QPT_UD, IBV_WR_SEND, sizes, 1);
 	struct vl_stream_config config;
 
 #define REFUSE(field, change)                                                                      \
@@ -744,30 +425,25 @@ static void check_refusals(void)
 	REFUSE("raw", config.kind = VL_STREAM_RAW);
 	REFUSE("pattern_length", config.pattern_length = 0);
 #undef REFUSE
-	open_stream(&good, 0);
+	stream_test_open(&good, 0);
 	CU_ASSERT_PTR_NULL(vl_stream_group_add(group, &good, 0, NULL));
-	close_stream();
+	stream_test_close();
 }
-
-static const struct test tests[] = {
-	{"every kind of frame is right, in the order of its flow", check_every_kind_of_frame},
-	{"every length of a message gives right frames", check_every_length},
-	{"addresses walk through the region", check_addresses_within_region},
-	{"queue pairs take WRITEs, and their ACKs are counted", check_writes_are_taken},
-	{"frames that are too long for the port are counted", check_too_long_is_counted},
-	{"NAKs are counted, and only for the stream's own QPNs", check_naks_are_counted},
-	{"rates hold within 0.1 %", check_rates},
-	{"bursts are of one flow, and finished later if they must", check_bursts},
-	{"with a rate of messages a burst is a message", check_messages_in_bursts},
-	{"limits and durations end a stream", check_ends},
-	{"pauses, late polls, stops and new rates", check_pauses_and_late_polls},
-	{"each flow has its own congestion control", check_congestion_control},
-	{"UDP and TCP frames have right checksums and proportions", check_stateless_frames},
-	{"raw frames are what was given", check_raw_frames},
-	{"wrong configurations are refused by name", check_refusals},
-};
 
 int main(int argc, char **argv)
 {
+	static const struct test tests[] = {
+		{"every kind of frame is right, in the order of its flow",
+		 check_every_kind_of_frame},
+		{"every length of a message gives right frames", check_every_length},
+		{"addresses walk through the region", check_addresses_within_region},
+		{"queue pairs take WRITEs, and their ACKs are counted", check_writes_are_taken},
+		{"frames that are too long for the port are counted", check_too_long_is_counted},
+		{"NAKs are counted, and only for the stream's own QPNs", check_naks_are_counted},
+		{"UDP and TCP frames have right checksums and proportions", check_stateless_frames},
+		{"raw frames are what was given", check_raw_frames},
+		{"wrong configurations are refused by name", check_refusals},
+	};
+
 	return RUN_SUITE("stream", tests, argc, argv);
 }
