@@ -50,6 +50,12 @@ int vl_lab_connect_flows(struct vl_lab_fabric *fabric, uint64_t now, char *error
 			 size_t error_size);
 bool vl_lab_is_finished(const struct vl_lab_fabric *fabric);
 
+/* What a capture of the fabric holds. */
+static inline enum vl_link_type vl_lab_link_type(const struct vl_scenario *scenario)
+{
+	return vl_scenario_is_infiniband(scenario) ? VL_LINK_INFINIBAND : VL_LINK_ETHERNET;
+}
+
 /* The node whose queue pairs receive a pair's payload. */
 static inline unsigned int vl_lab_sink(const struct vl_scenario_pair *pair)
 {

@@ -143,7 +143,7 @@ static int add_capture(struct lab *lab)
 	lab->capture = vl_live_capture_open(&config, message);
 	if (!lab->capture)
 		return vl_error_set(&lab->error, -ENOMEM, "%s", message);
-	interface = vl_live_capture_add_interface(lab->capture,
+	interface = vl_live_capture_add_interface(lab->capture, vl_lab_link_type(run->scenario),
 						  run->scenario->nodes[run->capture_node].name);
 	if (interface < 0)
 		return vl_error_set(&lab->error, interface, "%s",

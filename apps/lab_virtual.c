@@ -90,12 +90,16 @@ static void capture_frame(void *context, const struct vl_node *node, uint32_t po
 {
 	struct lab *lab = context;
 	const struct vl_capture_record record = {
-		.time = now, .frame = frame->data, .length = frame->length};
+		.time = now,
+		.frame = frame->data,
+		.length = frame->length,
+		.flow = direction == VL_DIRECTION_RECEIVED ? VL_CAPTURE_INBOUND
+							   : VL_CAPTURE_OUTBOUND,
+	};
 	int status;
 
 	(void)node;
 	(void)port;
-	(void)direction;
 	if (now < lab->run->capture_from ||
 	    (lab->run->capture_count && lab->captured == lab->run->capture_count))
 		return;
@@ -115,7 +119,7 @@ static int add_capture(struct lab *lab, char *error, size_t error_size)
 
 	if (!run->capture)
 		return 0;
-	status = vl_capture_writer_add_interface(run->capture, VL_LINK_ETHERNET,
+	status = vl_capture_writer_add_interface(run->capture, vl_lab_link_type(run->scenario),
 						 run->scenario->nodes[run->capture_node].name);
 	if (status < 0) {
 		snprintf(error, error_size, "%s", vl_capture_writer_message(run->capture));

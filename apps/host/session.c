@@ -102,8 +102,9 @@ static int open_capture(struct vl_host_session *session, const struct vl_host_op
 		return VL_EXIT_USAGE;
 	}
 	for (uint32_t port = 0; port < session->port_count; port++) {
-		int interface = vl_live_capture_add_interface(
-			session->capture, vl_host_port(session->host, port)->name);
+		int interface =
+			vl_live_capture_add_interface(session->capture, VL_LINK_ETHERNET,
+						      vl_host_port(session->host, port)->name);
 
 		if (interface < 0) {
 			vl_command_error(session->command, "--pcap: %s", strerror(-interface));

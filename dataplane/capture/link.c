@@ -15,6 +15,8 @@
 #define ERF_ETHERNET_PAD     2
 #define ERF_MORE_EXTENSIONS  0x80
 #define ERF_TYPE_OFFSET      8
+#define ERF_FLAGS_OFFSET     9
+#define ERF_INTERFACE_MASK   3
 #define ERF_RECORD_LENGTH    10
 #define ERF_WIRE_LENGTH      14
 
@@ -102,9 +104,13 @@ static struct vl_capture_frame erf_frame(const uint8_t *data, uint32_t captured_
 	frame.data = data + header_length;
 	frame.length = record_length < captured_length ? record_length : captured_length;
 	frame.length -= header_length;
+	/* Writers pad link packets differently, and some count the padding. */
+	if (type == VL_ERF_INFINIBAND_LINK && wire_length > VL_CAPTURE_LINK_PACKET)
+		wire_length = VL_CAPTURE_LINK_PACKET;
 	if (frame.length > wire_length)
 		frame.length = wire_length;
 	frame.wire_length = wire_length;
+	frame.side = data[ERF_FLAGS_OFFSET] & ERF_INTERFACE_MASK;
 	return frame;
 }
 

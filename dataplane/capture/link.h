@@ -38,6 +38,10 @@ enum vl_erf_type {
 };
 
 #define VL_ERF_HEADER_LENGTH 16
+/* An InfiniBand link packet, which carries flow control. */
+#define VL_CAPTURE_LINK_PACKET 6
+/* What it takes in an ERF record of ours, with padding. */
+#define VL_ERF_LINK_PACKET_ROOM 48
 
 #define VL_CAPTURE_FRAME_KINDS(X)                                                                  \
 	X(parseable, "a frame of a link type that can be parsed")                                  \
@@ -61,6 +65,8 @@ struct vl_capture_frame {
 	const uint8_t *data;
 	uint32_t length;
 	uint32_t wire_length; /* >= length */
+	/* ERF: the capture interface, 0 to 3, which says the side of a tapped link; else 0. */
+	uint8_t side;
 };
 
 /* Strips what link_type puts before a frame. original_length >= captured_length. */

@@ -110,13 +110,14 @@ struct vl_live_capture *vl_live_capture_open(const struct vl_live_capture_config
 	return capture;
 }
 
-int vl_live_capture_add_interface(struct vl_live_capture *capture, const char *name)
+int vl_live_capture_add_interface(struct vl_live_capture *capture, enum vl_link_type link,
+				  const char *name)
 {
 	int result;
 
 	if (capture->interface_count == VL_LIVE_CAPTURE_MAX_INTERFACES)
 		return -ENOSPC;
-	result = vl_capture_writer_add_interface(capture->writer, VL_LINK_ETHERNET, name);
+	result = vl_capture_writer_add_interface(capture->writer, link, name);
 	if (result >= 0)
 		capture->interface_count++;
 	return result;

@@ -33,7 +33,8 @@ struct vl_live_capture_config {
 struct vl_live_capture *vl_live_capture_open(const struct vl_live_capture_config *config,
 					     char *message);
 /* A number from 0, or a negative errno value. All before the first drain. */
-int vl_live_capture_add_interface(struct vl_live_capture *capture, const char *name);
+int vl_live_capture_add_interface(struct vl_live_capture *capture, enum vl_link_type link,
+				  const char *name);
 /* The tap by which a worker shows what it sees on an interface; valid until the capture ends. */
 struct vl_frame_tap vl_live_capture_tap(struct vl_live_capture *capture, uint32_t worker,
 					uint32_t interface);

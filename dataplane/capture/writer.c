@@ -64,13 +64,17 @@ static void put_bytes(struct vl_capture_writer *writer, const void *bytes, size_
 	writer->used += length;
 }
 
+static void put_zeros(struct vl_capture_writer *writer, size_t length)
+{
+	memset(writer->buffer + writer->used, 0, length);
+	writer->used += length;
+}
+
 /* With zeros to a multiple of four bytes, as pcapng wants all its parts. */
 static void put_padded(struct vl_capture_writer *writer, const void *bytes, size_t length)
 {
-	static const uint8_t zeros[4];
-
 	put_bytes(writer, bytes, length);
-	put_bytes(writer, zeros, -length & 3);
+	put_zeros(writer, -length & 3);
 }
 
 static int fail(struct vl_capture_writer *writer, int error, const char *what)
@@ -288,37 +292,67 @@ int vl_capture_writer_add_interface(struct vl_capture_writer *writer, enum vl_li
 	return (int)writer->interface_count++;
 }
 
+/* What is written around a packet for its link type. */
+struct envelope {
+	uint8_t header[VL_ERF_HEADER_LENGTH];
+	uint32_t header_length;
+	uint32_t padding;     /* zeros behind the packet */
+	uint32_t wire_length; /* of the packet and its padding */
+	uint8_t erf_type;
+};
+
 /* The time in 2^-32 seconds, little endian, then type, flags and lengths, big endian. */
-static uint32_t make_erf_header(uint8_t header[VL_ERF_HEADER_LENGTH],
-				const struct vl_capture_record *record, uint32_t wire_length)
+static void make_erf_header(struct envelope *envelope, const struct vl_capture_record *record)
 {
 	uint64_t seconds = record->time / 1000000000;
 	uint64_t fraction = ((record->time % 1000000000) << 32) / 1000000000;
 	uint64_t timestamp = seconds << 32 | fraction;
-	uint32_t record_length = VL_ERF_HEADER_LENGTH + record->length;
+	uint32_t record_length = VL_ERF_HEADER_LENGTH + record->length + envelope->padding;
+	uint8_t *header = envelope->header;
 
 	for (unsigned int i = 0; i < 8; i++)
 		header[i] = (uint8_t)(timestamp >> 8 * i);
-	header[8] = VL_ERF_INFINIBAND;
-	header[9] = 4; /* records vary in length */
+	header[8] = envelope->erf_type;
+	header[9] = 4; /* records vary in length; the lowest two bits are the side of the link */
+	header[9] |= record->flow == VL_CAPTURE_OUTBOUND;
 	header[10] = (uint8_t)(record_length >> 8);
 	header[11] = (uint8_t)record_length;
 	header[12] = header[13] = 0; /* losses */
-	header[14] = (uint8_t)(wire_length >> 8);
-	header[15] = (uint8_t)wire_length;
-	return VL_ERF_HEADER_LENGTH;
+	header[14] = (uint8_t)(envelope->wire_length >> 8);
+	header[15] = (uint8_t)envelope->wire_length;
+	envelope->header_length = VL_ERF_HEADER_LENGTH;
+}
+
+/* False: the record's length fields have 16 bits, and it needs more. */
+static bool make_envelope(struct envelope *envelope, enum vl_link_type link,
+			  const struct vl_capture_record *record)
+{
+	envelope->header_length = envelope->padding = 0;
+	envelope->wire_length = record->wire_length ? record->wire_length : record->length;
+	if (link != VL_LINK_INFINIBAND)
+		return true;
+	envelope->erf_type = VL_ERF_INFINIBAND;
+	if (envelope->wire_length == VL_CAPTURE_LINK_PACKET) {
+		envelope->erf_type = VL_ERF_INFINIBAND_LINK;
+		envelope->padding = VL_ERF_LINK_PACKET_ROOM - record->length;
+		envelope->wire_length = VL_ERF_LINK_PACKET_ROOM;
+	}
+	if (envelope->wire_length > UINT16_MAX - VL_ERF_HEADER_LENGTH)
+		return false;
+	make_erf_header(envelope, record);
+	return true;
 }
 
 static void put_pcap_record(struct vl_capture_writer *writer,
-			    const struct vl_capture_record *record, const uint8_t *prefix,
-			    uint32_t prefix_length, uint32_t wire_length)
+			    const struct vl_capture_record *record, const struct envelope *envelope)
 {
 	put32(writer, (uint32_t)(record->time / 1000000000));
 	put32(writer, (uint32_t)(record->time % 1000000000));
-	put32(writer, prefix_length + record->length);
-	put32(writer, prefix_length + wire_length);
-	put_bytes(writer, prefix, prefix_length);
+	put32(writer, envelope->header_length + record->length + envelope->padding);
+	put32(writer, envelope->header_length + envelope->wire_length);
+	put_bytes(writer, envelope->header, envelope->header_length);
 	put_bytes(writer, record->frame, record->length);
+	put_zeros(writer, envelope->padding);
 }
 
 /* Options of a packet, with the end mark, if there are any. */
@@ -352,10 +386,10 @@ static void put_packet_options(struct vl_capture_writer *writer,
 }
 
 static void put_pcapng_packet(struct vl_capture_writer *writer,
-			      const struct vl_capture_record *record, const uint8_t *prefix,
-			      uint32_t prefix_length, uint32_t wire_length)
+			      const struct vl_capture_record *record,
+			      const struct envelope *envelope)
 {
-	uint32_t captured_length = prefix_length + record->length;
+	uint32_t captured_length = envelope->header_length + record->length + envelope->padding;
 	uint16_t comment_length =
 		record->comment ? (uint16_t)strnlen(record->comment, UINT16_MAX) : 0;
 	uint32_t options = packet_options_length(record, comment_length);
@@ -367,9 +401,10 @@ static void put_pcapng_packet(struct vl_capture_writer *writer,
 	put32(writer, (uint32_t)(record->time >> 32));
 	put32(writer, (uint32_t)record->time);
 	put32(writer, captured_length);
-	put32(writer, prefix_length + wire_length);
-	put_bytes(writer, prefix, prefix_length);
-	put_padded(writer, record->frame, record->length);
+	put32(writer, envelope->header_length + envelope->wire_length);
+	put_bytes(writer, envelope->header, envelope->header_length);
+	put_bytes(writer, record->frame, record->length);
+	put_zeros(writer, envelope->padding + (-captured_length & 3));
 	if (options)
 		put_packet_options(writer, record, comment_length);
 	put32(writer, total);
@@ -378,26 +413,20 @@ static void put_pcapng_packet(struct vl_capture_writer *writer,
 int vl_capture_writer_write(struct vl_capture_writer *writer,
 			    const struct vl_capture_record *record)
 {
-	uint8_t prefix[VL_ERF_HEADER_LENGTH];
-	uint32_t wire_length = record->wire_length ? record->wire_length : record->length;
-	uint32_t prefix_length = 0;
+	struct envelope envelope;
 	int error = reserve(writer, record->length + MAX_RECORD_OVERHEAD);
 
 	if (error)
 		return error;
 	if (record->interface >= writer->interface_count ||
-	    record->length > VL_CAPTURE_MAX_PACKET - 32 || wire_length < record->length)
+	    record->length > VL_CAPTURE_MAX_PACKET - 32 ||
+	    (record->wire_length && record->wire_length < record->length) ||
+	    !make_envelope(&envelope, writer->links[record->interface], record))
 		return -EINVAL;
-	if (writer->links[record->interface] == VL_LINK_INFINIBAND) {
-		/* The record's length fields have 16 bits. */
-		if (wire_length > UINT16_MAX - VL_ERF_HEADER_LENGTH)
-			return -EINVAL;
-		prefix_length = make_erf_header(prefix, record, wire_length);
-	}
 	if (writer->format == VL_CAPTURE_PCAP)
-		put_pcap_record(writer, record, prefix, prefix_length, wire_length);
+		put_pcap_record(writer, record, &envelope);
 	else
-		put_pcapng_packet(writer, record, prefix, prefix_length, wire_length);
+		put_pcapng_packet(writer, record, &envelope);
 	return 0;
 }
 

@@ -4,7 +4,14 @@
 /*
  * Writes captures as a stream: pcap with nanoseconds, or pcapng (interfaces of different link
  * types, a comment per packet). InfiniBand packets are stored as ERF records, which Wireshark
- * dissects (it refuses LINKTYPE_INFINIBAND).
+ * dissects (it refuses LINKTYPE_INFINIBAND): type 21, from the LRH to the VCRC, or for link
+ * packets, which are those of VL_CAPTURE_LINK_PACKET bytes, type 25. Records of outbound packets
+ * say capture interface 1, others 0, so that a pcap tells the directions apart, too.
+ *
+ * Wireshark (seen with 4.0) first reads a link packet as if it were an LRH with what follows, and
+ * calls it malformed where bytes are missing for that, so it is written with zeros behind it, to
+ * VL_ERF_LINK_PACKET_ROOM bytes in all, which the record's wire length counts. Readers go by the
+ * six bytes.
  *
  * A file appears under its name only when it is whole: until vl_capture_writer_close has
  * succeeded it is PATH.partial, which a killed run leaves behind and which is a capture as far

@@ -67,6 +67,9 @@ static void test_erf(void)
 	expect(erf_record(21, 72, 56, 72), VL_LINK_INFINIBAND, 56, 56);
 	expect(erf_record(21, 72, 50, 72), VL_LINK_INFINIBAND, 50, 50); /* padded */
 	expect(erf_record(25, 24, 6, 24), VL_LINK_INFINIBAND, 6, 6);
+	expect(erf_record(25, 24, 8, 24), VL_LINK_INFINIBAND, 6, 6); /* padding that is counted */
+	expect(erf_record(25, 64, 48, 64), VL_LINK_INFINIBAND, 6, 6);
+	expect(erf_record(25, 20, 6, 20), VL_LINK_INFINIBAND, 4, 6);
 	expect(erf_record(21, 72, 1000, 72), VL_LINK_INFINIBAND, 56, 1000); /* cut by the card */
 	expect(erf_record(21, 72, 56, 60), VL_LINK_INFINIBAND, 44, 56);     /* cut by the capture */
 	expect(erf_record(21 | 0x80, 88, 56, 88), VL_LINK_INFINIBAND, 56, 56);

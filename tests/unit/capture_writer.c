@@ -184,6 +184,53 @@ static void test_infiniband_beside_ethernet(void)
 	unlink(path);
 }
 
+/* They keep their length, whatever is stored with them, and which side of the link they came from.
+ */
+static void test_link_packets(void)
+{
+	static const uint8_t flow_control[] = {0x01, 0x23, 0x14, 0x56, 0xa7, 0xa8};
+	static const char *const names[] = {"link.pcap", "link.pcapng"};
+	char message[VL_CAPTURE_MESSAGE_SIZE];
+	struct vl_capture_packet packet;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		const char *path = in_directory(names[i]);
+		struct vl_capture_writer *writer;
+		struct vl_capture_reader *reader;
+
+		writer = vl_capture_writer_open(path, vl_capture_format_of_path(path), message);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(writer);
+		vl_capture_writer_add_interface(writer, VL_LINK_INFINIBAND, "ib");
+		for (unsigned int flow = VL_CAPTURE_UNKNOWN_FLOW; flow <= VL_CAPTURE_OUTBOUND;
+		     flow++) {
+			const struct vl_capture_record record = {
+				.time = 1 + flow,
+				.frame = flow_control,
+				.length = sizeof(flow_control),
+				.flow = (enum vl_capture_flow)flow,
+			};
+
+			CU_ASSERT_EQUAL(vl_capture_writer_write(writer, &record), 0);
+		}
+		CU_ASSERT_EQUAL(vl_capture_writer_close(writer, message), 0);
+		reader = vl_capture_reader_open(path, message);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(reader);
+		for (unsigned int flow = VL_CAPTURE_UNKNOWN_FLOW; flow <= VL_CAPTURE_OUTBOUND;
+		     flow++) {
+			CU_ASSERT_EQUAL_FATAL(vl_capture_reader_next(reader, &packet),
+					      VL_CAPTURE_PACKET);
+			CU_ASSERT_EQUAL(packet.frame.link, VL_LINK_INFINIBAND);
+			CU_ASSERT_EQUAL_FATAL(packet.frame.length, 6);
+			CU_ASSERT_EQUAL(packet.frame.wire_length, 6);
+			CU_ASSERT_EQUAL(packet.frame.side, flow == VL_CAPTURE_OUTBOUND);
+			CU_ASSERT_EQUAL(memcmp(packet.frame.data, flow_control, 6), 0);
+		}
+		CU_ASSERT_EQUAL(vl_capture_reader_next(reader, &packet), VL_CAPTURE_END);
+		vl_capture_reader_close(reader);
+		unlink(path);
+	}
+}
+
 static void test_pcap_has_one_link_type(void)
 {
 	const char *path = in_directory("one.pcap");
@@ -293,6 +340,7 @@ static const struct test tests[] = {
 	{"ethernet", test_ethernet},
 	{"raw_ip", test_raw_ip},
 	{"infiniband_beside_ethernet", test_infiniband_beside_ethernet},
+	{"link_packets", test_link_packets},
 	{"pcap_has_one_link_type", test_pcap_has_one_link_type},
 	{"name_appears_when_whole", test_name_appears_when_whole},
 	{"failures", test_failures},
