@@ -344,8 +344,10 @@ static void check_parts(struct vl_loader *loader, const struct vl_scenario *scen
 	if (yaml_document_get_node(loader->document, scenario->section.node)->type !=
 	    YAML_MAPPING_NODE)
 		return;
-	require(loader, scenario, "endpoints", "a list of endpoints and groups of them");
-	require(loader, scenario, "links", "a list of links, each of both directions");
+	if (!scenario->topology.section.node) {
+		require(loader, scenario, "endpoints", "a list of endpoints and groups of them");
+		require(loader, scenario, "links", "a list of links, each of both directions");
+	}
 	if (!scenario->workloads.count)
 		require(loader, scenario, "flows", "a list of flows");
 }
@@ -372,9 +374,6 @@ static void refuse_unbuilt(struct vl_loader *loader, const struct vl_scenario *s
 	if (scenario->infiniband.section.node)
 		vl_section_problem(loader, &scenario->section, "infiniband",
 				   "InfiniBand cannot be run yet; take it out");
-	if (scenario->topology.section.node)
-		vl_section_problem(loader, &scenario->section, "topology",
-				   "topologies cannot be made yet; list endpoints and links");
 	if (scenario->workloads.count)
 		vl_section_problem(loader, &scenario->section, "workloads",
 				   "workloads cannot be run yet; give flows");

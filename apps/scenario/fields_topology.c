@@ -5,6 +5,7 @@
 
 #include "apps/scenario/field.h"
 #include "apps/scenario/scenario.h"
+#include "dataplane/fabric/topology.h"
 
 #define COMMON_LINK_FIELDS                                                                         \
 	TEXT_FIELD("link", struct vl_scenario_links, link,                                         \
@@ -50,25 +51,34 @@ static const struct vl_schema tier_schema = {tier_fields, COUNT(tier_fields),
 		.schema = &tier_schema, .shorthand = "link"                                        \
 	}
 
-static const char *const kinds[] = {"pair",     "star", "dumbbell", "parking_lot", "leaf_spine",
-				    "fat_tree", "rail", "ring",     NULL};
+static const char *const kinds[] = {
+#define KIND_NAME(symbol, name, meaning) name,
+	VL_TOPOLOGIES(KIND_NAME)
+#undef KIND_NAME
+		NULL};
 
 static const struct vl_field topology_fields[] = {
-	CHOICE_FIELD("kind", struct vl_scenario_topology, kind, kinds,
-		     "pair, star, dumbbell, parking_lot, leaf_spine, fat_tree, rail or ring"),
-	QUANTITY_FIELD("endpoints", struct vl_scenario_topology, endpoints, COUNT, 2, 1024,
-		       "host1, host2, ...; all of them are the group host [as the kind needs]"),
+	{.name = "kind",
+	 .kind = VL_FIELD_CHOICE,
+	 .offset = offsetof(struct vl_scenario_topology, kind),
+	 .help = "pair, star, dumbbell, parking_lot, leaf_spine, fat_tree, rail or ring",
+	 .is_required = true,
+	 .choices = kinds},
+	QUANTITY_FIELD("endpoints", struct vl_scenario_topology, endpoints, COUNT, 2,
+		       VL_TOPOLOGY_MAX_ENDPOINTS,
+		       "host1, host2, ..., together host; those of an edge switch are also rack1, "
+		       "..., on rails server1, ... and rail1, ... [pair 2, fat_tree k^3/4, rail 2 "
+		       "servers, others 8]"),
 	QUANTITY_FIELD("switches", struct vl_scenario_topology, switches, COUNT, 2, 256,
-		       "of parking_lot and ring [3]"),
+		       "of parking_lot and ring: switch1, switch2, ... [3]"),
 	QUANTITY_FIELD("leaves", struct vl_scenario_topology, leaves, COUNT, 1, 256,
 		       "of leaf_spine: leaf1, leaf2, ... [4]"),
-	QUANTITY_FIELD(
-		"spines", struct vl_scenario_topology, spines, COUNT, 1, 256,
-		"of leaf_spine and rail: spine1, spine2, ..., each linked to every leaf [2]"),
+	QUANTITY_FIELD("spines", struct vl_scenario_topology, spines, COUNT, 1, 256,
+		       "of leaf_spine and rail: spine1, ..., each linked to every leaf [2]"),
 	QUANTITY_FIELD("radix", struct vl_scenario_topology, radix, COUNT, 2, 64,
-		       "of fat_tree, even: k, the ports of each switch [4]"),
+		       "of fat_tree: k, the ports of each switch, even [4]"),
 	QUANTITY_FIELD("rails", struct vl_scenario_topology, rails, COUNT, 1, 64,
-		       "of rail: endpoints of a server, each linked to the leaf of its rail [8]"),
+		       "of rail: endpoints of a server, each linked to its rail's leaf [8]"),
 	TIER_FIELD("link", link, "of endpoints to their switch"),
 	TIER_FIELD("uplink", uplink, "of switches to switches [as link]"),
 	TIER_FIELD("core_link", core_link, "of fat_tree, to its core [as uplink]"),

@@ -16,6 +16,7 @@
 #include "apps/option.h"
 #include "apps/scenario/compare.h"
 #include "apps/scenario/infiniband.h"
+#include "apps/scenario/names.h"
 #include "apps/scenario/schema.h"
 #include "apps/scenario/switch.h"
 #include "apps/scenario/workload.h"
@@ -165,6 +166,9 @@ struct vl_scenario {
 	struct vl_scenario_cable *cables;
 	struct vl_scenario_port *ports; /* by node and port: two for each cable */
 	struct vl_scenario_pair *pairs;
+	struct vl_scenario_names names;
+	/* Of the nodes from endpoint_count on, in their order. */
+	struct vl_scenario_switch *built_switches;
 	unsigned int node_count, endpoint_count, cable_count, pair_count, qp_count;
 	/* The port where most flows meet: its switch and port. node: UINT32_MAX without a switch.
 	 */
@@ -203,7 +207,7 @@ void vl_scenario_free(struct vl_scenario *scenario); /* NULL is fine */
 /* Reads a file of at most VL_SCENARIO_MAX_FILE_SIZE bytes; NULL: error says why. To be freed. */
 char *vl_scenario_read_file(const char *path, size_t *length, char *error, size_t error_size);
 
-/* The n-th node with that name; UINT32_MAX: none. */
+/* The node with that name; UINT32_MAX: there is none, or several. */
 unsigned int vl_scenario_find_node(const struct vl_scenario *scenario, const char *name);
 
 /* The same with a port: NODE (of one port), NODE:NEIGHBOUR or NODE:NUMBER. -EINVAL: error says
@@ -220,6 +224,11 @@ void vl_scenario_check_cc(struct vl_loader *loader, struct vl_scenario_cc *cc);
 void vl_scenario_check(struct vl_loader *loader, struct vl_scenario *scenario);
 /* topology.c: spells out groups, joins the links; false if names or links do not hold up. */
 bool vl_scenario_build_topology(struct vl_loader *loader, struct vl_scenario *scenario);
+/* made_topology.c: nodes and cables by scenario->topology; false: they are not there. */
+bool vl_scenario_make_topology(struct vl_loader *loader, struct vl_scenario *scenario);
+/* topology.c: a cable between the next ports of two nodes. */
+void vl_scenario_join(struct vl_scenario *scenario, const struct vl_scenario_links *links,
+		      unsigned int a, unsigned int b);
 /* bottleneck.c: false: no memory. */
 bool vl_scenario_find_bottleneck(struct vl_arena *arena, struct vl_scenario *scenario);
 

@@ -8,65 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a name stands for: count nodes from first on, stride apart. */
-struct meaning {
-	const char *name;
-	const struct vl_section *section; /* where it was given */
-	unsigned int first, count, stride;
-};
-
-struct names {
-	struct meaning *list; /* by name, once sorted */
-	unsigned int count;
-};
-
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(((const struct meaning *)a)->name, ((const struct meaning *)b)->name);
-}
-
-static const struct meaning *find_name(const struct names *names, const char *name)
-{
-	struct meaning key = {.name = name};
-
-	return bsearch(&key, names->list, names->count, sizeof(key), compare_names);
-}
-
-/* A name that leads nowhere is a problem at the section's field. */
-static const struct meaning *look_up(struct vl_loader *loader, const struct names *names,
-				     const struct vl_section *section, const char *field,
-				     const char *name)
-{
-	const struct meaning *meaning;
-	const char **all, *nearest = NULL;
-
-	if (!name)
-		return NULL;
-	meaning = find_name(names, name);
-	if (meaning)
-		return meaning;
-	all = vl_arena_allocate(loader->arena, (names->count + 1) * sizeof(*all));
-	for (unsigned int i = 0; all && i < names->count; i++)
-		all[i] = names->list[i].name;
-	if (all)
-		nearest = vl_nearest(name, all);
-	if (nearest)
-		vl_section_problem(loader, section, field,
-				   "nothing is called '%s'; did you mean '%s'?", name, nearest);
-	else
-		vl_section_problem(loader, section, field,
-				   "nothing is called '%s'; name an endpoint or a switch", name);
-	return NULL;
-}
-
-static void add_name(struct names *names, const char *name, const struct vl_section *section,
-		     unsigned int first, unsigned int count)
-{
-	names->list[names->count++] = (struct meaning){name, section, first, count, 1};
-}
-
 static void add_endpoints(struct vl_loader *loader, struct vl_scenario *scenario,
-			  struct names *names, struct vl_scenario_endpoints *group)
+			  struct vl_scenario_names *names, struct vl_scenario_endpoints *group)
 {
 	const char *name = group->name;
 
@@ -78,12 +21,12 @@ static void add_endpoints(struct vl_loader *loader, struct vl_scenario *scenario
 			loader->out_of_memory = true;
 			return;
 		}
-		add_name(names, name, &group->section, scenario->node_count, 1);
+		vl_names_add(names, name, &group->section, scenario->node_count, 1, 1);
 		scenario->nodes[scenario->node_count++] = (struct vl_scenario_node){.name = name};
 	}
 	if (group->count > 1)
-		add_name(names, group->name, &group->section, group->first_node,
-			 (unsigned int)group->count);
+		vl_names_add(names, group->name, &group->section, group->first_node,
+			     (unsigned int)group->count, 1);
 }
 
 static bool count_nodes(struct vl_loader *loader, const struct vl_scenario *scenario,
@@ -112,44 +55,42 @@ static bool count_nodes(struct vl_loader *loader, const struct vl_scenario *scen
 	return false;
 }
 
-static bool name_nodes(struct vl_loader *loader, struct vl_scenario *scenario, struct names *names)
+static bool list_nodes(struct vl_loader *loader, struct vl_scenario *scenario)
 {
 	struct vl_scenario_endpoints *groups = scenario->endpoints.elements;
 	struct vl_scenario_switch *switches = scenario->switches.elements;
-	unsigned int before = loader->problems->count;
+	struct vl_scenario_names *names = &scenario->names;
 	uint64_t nodes;
 
 	if (!count_nodes(loader, scenario, &nodes))
 		return false;
 	scenario->nodes = vl_arena_allocate(loader->arena, nodes * sizeof(*scenario->nodes));
-	names->list = vl_arena_allocate(loader->arena,
-					(nodes + scenario->endpoints.count) * sizeof(*names->list));
-	if (!scenario->nodes || !names->list) {
+	if (!scenario->nodes ||
+	    !vl_names_init(loader, names, (unsigned int)nodes + scenario->endpoints.count)) {
 		loader->out_of_memory = true;
 		return false;
 	}
 	for (unsigned int i = 0; i < scenario->endpoints.count; i++)
 		add_endpoints(loader, scenario, names, &groups[i]);
 	scenario->endpoint_count = scenario->node_count;
+	scenario->built_switches = switches;
 	for (unsigned int i = 0; i < scenario->switches.count; i++) {
 		switches[i].node = scenario->node_count;
-		add_name(names, switches[i].name, &switches[i].section, scenario->node_count, 1);
+		vl_names_add(names, switches[i].name, &switches[i].section, scenario->node_count, 1,
+			     1);
 		scenario->nodes[scenario->node_count++] =
 			(struct vl_scenario_node){.name = switches[i].name, .sw = &switches[i]};
 	}
-	qsort(names->list, names->count, sizeof(*names->list), compare_names);
-	for (unsigned int i = 1; i < names->count; i++) {
-		const struct meaning *one = &names->list[i - 1], *other = &names->list[i];
+	return !loader->out_of_memory;
+}
 
-		if (!strcmp(one->name, other->name))
-			vl_section_problem(
-				loader,
-				one->section->node > other->section->node ? one->section
-									  : other->section,
-				"name", "'%s' is taken already; give each node its own name",
-				one->name);
-	}
-	return !loader->out_of_memory && loader->problems->count == before;
+void vl_scenario_join(struct vl_scenario *scenario, const struct vl_scenario_links *links,
+		      unsigned int a, unsigned int b)
+{
+	scenario->cables[scenario->cable_count++] = (struct vl_scenario_cable){
+		a, b, scenario->nodes[a].ports++, scenario->nodes[b].ports++, links};
+	scenario->nodes[a].rate = links->rate;
+	scenario->nodes[b].rate = links->rate;
 }
 
 static bool join(struct vl_loader *loader, struct vl_scenario *scenario,
@@ -167,18 +108,15 @@ static bool join(struct vl_loader *loader, struct vl_scenario *scenario,
 			return false;
 		}
 	}
-	scenario->cables[scenario->cable_count++] = (struct vl_scenario_cable){
-		a, b, scenario->nodes[a].ports++, scenario->nodes[b].ports++, links};
-	scenario->nodes[a].rate = links->rate;
-	scenario->nodes[b].rate = links->rate;
+	vl_scenario_join(scenario, links, a, b);
 	return true;
 }
 
 static bool join_links(struct vl_loader *loader, struct vl_scenario *scenario,
-		       const struct names *names)
+		       const struct vl_scenario_names *names)
 {
 	const struct vl_scenario_links *links = scenario->links.elements;
-	const struct meaning *from, *to;
+	const struct vl_scenario_meaning *from, *to;
 	unsigned int before = loader->problems->count;
 
 	/* Each link between single nodes, or one for each member of a group. */
@@ -190,8 +128,8 @@ static bool join_links(struct vl_loader *loader, struct vl_scenario *scenario,
 		return false;
 	}
 	for (unsigned int i = 0; i < scenario->links.count; i++) {
-		from = look_up(loader, names, &links[i].section, "from", links[i].from);
-		to = look_up(loader, names, &links[i].section, "to", links[i].to);
+		from = vl_names_look_up(loader, names, &links[i].section, "from", links[i].from);
+		to = vl_names_look_up(loader, names, &links[i].section, "to", links[i].to);
 		if (!from || !to)
 			continue;
 		if (from == to) {
@@ -206,8 +144,8 @@ static bool join_links(struct vl_loader *loader, struct vl_scenario *scenario,
 		}
 		for (unsigned int n = 0; n < from->count * to->count; n++) {
 			if (!join(loader, scenario, &links[i],
-				  from->first + (from->count > 1 ? n * from->stride : 0),
-				  to->first + (to->count > 1 ? n * to->stride : 0)))
+				  vl_meaning_node(from, from->count > 1 ? n : 0),
+				  vl_meaning_node(to, to->count > 1 ? n : 0)))
 				break;
 		}
 	}
@@ -244,6 +182,8 @@ static const struct vl_section *node_section(const struct vl_scenario *scenario,
 	const struct vl_scenario_endpoints *groups = scenario->endpoints.elements;
 	unsigned int i = 0;
 
+	if (scenario->topology.section.node)
+		return &scenario->topology.section;
 	if (scenario->nodes[node].sw)
 		return &scenario->nodes[node].sw->section;
 	while (groups[i].first_node + groups[i].count <= node)
@@ -295,7 +235,7 @@ static bool check_connected(struct vl_loader *loader, const struct vl_scenario *
 
 static bool is_endpoints(struct vl_loader *loader, const struct vl_scenario *scenario,
 			 const struct vl_scenario_flow *flow, const char *field,
-			 const struct meaning *meaning)
+			 const struct vl_scenario_meaning *meaning)
 {
 	if (!meaning)
 		return false;
@@ -308,16 +248,17 @@ static bool is_endpoints(struct vl_loader *loader, const struct vl_scenario *sce
 
 /* Pairs of two groups, an endpoint with itself left out. Returns how many; *pairs NULL: only counts
  * them. */
-static uint64_t pair_groups(const struct vl_scenario_flow *flow, const struct meaning *from,
-			    const struct meaning *to, struct vl_scenario_pair *pairs)
+static uint64_t pair_groups(const struct vl_scenario_flow *flow,
+			    const struct vl_scenario_meaning *from,
+			    const struct vl_scenario_meaning *to, struct vl_scenario_pair *pairs)
 {
 	uint64_t start = flow->start, count = 0;
 	unsigned int a, b;
 
 	for (unsigned int i = 0; i < from->count; i++) {
 		for (unsigned int j = 0; j < to->count; j++) {
-			a = from->first + i * from->stride;
-			b = to->first + j * to->stride;
+			a = vl_meaning_node(from, i);
+			b = vl_meaning_node(to, j);
 			if (a == b)
 				continue;
 			if (pairs)
@@ -331,8 +272,9 @@ static uint64_t pair_groups(const struct vl_scenario_flow *flow, const struct me
 
 /* How many pairs a flow has; 0: a problem. */
 static uint64_t count_pairs(struct vl_loader *loader, const struct vl_scenario *scenario,
-			    const struct vl_scenario_flow *flow, const struct meaning *from,
-			    const struct meaning *to)
+			    const struct vl_scenario_flow *flow,
+			    const struct vl_scenario_meaning *from,
+			    const struct vl_scenario_meaning *to)
 {
 	uint64_t pairs, qps;
 
@@ -355,10 +297,10 @@ static uint64_t count_pairs(struct vl_loader *loader, const struct vl_scenario *
 }
 
 static bool pair_flows(struct vl_loader *loader, struct vl_scenario *scenario,
-		       const struct names *names)
+		       const struct vl_scenario_names *names)
 {
 	struct vl_scenario_flow *flows = scenario->flows.elements;
-	const struct meaning *from, *to;
+	const struct vl_scenario_meaning *from, *to;
 	unsigned int count = 0;
 	bool whole = true;
 	uint64_t pairs;
@@ -366,8 +308,8 @@ static bool pair_flows(struct vl_loader *loader, struct vl_scenario *scenario,
 	for (unsigned int i = 0; i < scenario->flows.count; i++) {
 		if (!flows[i].name)
 			flows[i].name = vl_arena_print(loader->arena, "flow%u", i);
-		from = look_up(loader, names, &flows[i].section, "from", flows[i].from);
-		to = look_up(loader, names, &flows[i].section, "to", flows[i].to);
+		from = vl_names_look_up(loader, names, &flows[i].section, "from", flows[i].from);
+		to = vl_names_look_up(loader, names, &flows[i].section, "to", flows[i].to);
 		pairs = count_pairs(loader, scenario, &flows[i], from, to);
 		whole = whole && pairs;
 		count += (unsigned int)pairs;
@@ -382,26 +324,29 @@ static bool pair_flows(struct vl_loader *loader, struct vl_scenario *scenario,
 	}
 	for (unsigned int i = 0; i < scenario->flows.count; i++)
 		scenario->pair_count += (unsigned int)pair_groups(
-			&flows[i], find_name(names, flows[i].from), find_name(names, flows[i].to),
-			scenario->pairs + scenario->pair_count);
+			&flows[i], vl_names_find(names, flows[i].from),
+			vl_names_find(names, flows[i].to), scenario->pairs + scenario->pair_count);
 	return true;
 }
 
 bool vl_scenario_build_topology(struct vl_loader *loader, struct vl_scenario *scenario)
 {
-	struct names names = {0};
+	bool is_made = scenario->topology.section.node != 0;
+	unsigned int before = loader->problems->count;
 
-	if (!name_nodes(loader, scenario, &names))
+	if (is_made ? !vl_scenario_make_topology(loader, scenario) : !list_nodes(loader, scenario))
 		return false;
-	return join_links(loader, scenario, &names) && number_ports(loader, scenario) &&
-	       check_connected(loader, scenario) && pair_flows(loader, scenario, &names);
+	vl_names_sort(loader, &scenario->names);
+	if (loader->problems->count != before)
+		return false;
+	return (is_made || join_links(loader, scenario, &scenario->names)) &&
+	       number_ports(loader, scenario) && check_connected(loader, scenario) &&
+	       pair_flows(loader, scenario, &scenario->names);
 }
 
 unsigned int vl_scenario_find_node(const struct vl_scenario *scenario, const char *name)
 {
-	for (unsigned int i = 0; i < scenario->node_count; i++) {
-		if (!strcmp(scenario->nodes[i].name, name))
-			return i;
-	}
-	return UINT32_MAX;
+	const struct vl_scenario_meaning *meaning = vl_names_find(&scenario->names, name);
+
+	return meaning && meaning->count == 1 ? meaning->first : UINT32_MAX;
 }
