@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* Workloads on endpoints around a switch, in virtual time. */
+
+#include "dataplane/workload/collectives.h"
+#include "dataplane/workload/engine.h"
+#include "dataplane/flow.h"
+#include "dataplane/network.h"
+#include "tests/support/hosts.h"
+#include "tests/support/suite.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RATE        UINT64_C(100000000000)
+#define PROPAGATION UINT64_C(1000)
+#define LARGEST     (1u << 20)
+#define MAX_HOSTS   32u
+#define SECOND      UINT64_C(1000000000)
+
+static struct vl_network *network;
+static struct vl_node *nodes[MAX_HOSTS];
+static struct vl_endpoint *endpoints[MAX_HOSTS];
+static struct vl_workload_engine *engine;
+static const uint32_t in_order[MAX_HOSTS] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
+					     11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+					     22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+
+static void wake(void *context, uint32_t endpoint)
+{
+	(void)context;
+	vl_network_wake(network, nodes[endpoint]);
+}
+
+static void set_up(uint32_t hosts, double loss)
+{
+	struct vl_switch_config sw;
+	struct vl_workload_engine_config config = {.endpoints = endpoints,
+						   .endpoint_count = hosts,
+						   .largest_message = LARGEST,
+						   .wake = wake};
+	struct vl_node *center;
+
+	vl_switch_config_defaults(&sw, hosts, 64u << 20);
+	network = vl_network_create(NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(network);
+	center = vl_network_add_switch(network, "switch", &sw);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(center);
+	for (uint32_t i = 0; i < hosts; i++) {
+		struct vl_endpoint_config host = host_config((uint16_t)(i + 1), RATE);
+		const struct vl_link_config link = {.rate = RATE,
+						    .propagation = PROPAGATION,
+						    .seed = i + 1,
+						    .impairments = {.loss = loss}};
+
+		nodes[i] = vl_network_add_endpoint(network, &host);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(nodes[i]);
+		endpoints[i] = vl_node_endpoint(nodes[i]);
+		CU_ASSERT_EQUAL_FATAL(
+			vl_network_connect(network, nodes[i], 0, center, i, &link, NULL), 0);
+	}
+	CU_ASSERT_EQUAL_FATAL(vl_network_route(network), 0);
+	engine = vl_workload_engine_create(&config, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(engine);
+}
+
+static void tear_down(void)
+{
+	vl_workload_engine_destroy(engine);
+	vl_network_destroy(network);
+}
+
+static struct vl_workload_config workload(const char *name, const struct vl_plan *plan)
+{
+	return (struct vl_workload_config){
+		.name = name,
+		.plan = plan,
+		.endpoints = in_order,
+		.rounds = 1,
+		.message_size = 65536,
+		.depth = 8,
+		.qps = 1,
+		.qp = {.transport = IBV_QPT_RC,
+		       .path_mtu = IBV_MTU_4096,
+		       .traffic_class = HOST_DATA_CLASS,
+		       .priority = HOST_DATA_PRIORITY,
+		       .timeout = 8,
+		       .retry_count = 7,
+		       .rnr_retry = 7,
+		       .min_rnr_timer = 12},
+		.seed = 5,
+	};
+}
+
+static void add(const struct vl_workload_config *config)
+{
+	int status = vl_workload_engine_add(engine, config);
+
+	CU_ASSERT_EQUAL_FATAL(status, 0);
+}
+
+static void run(uint64_t until)
+{
+	CU_ASSERT_EQUAL_FATAL(vl_workload_engine_connect(engine, 0), 0);
+	for (uint64_t now = SECOND / 1000; now <= until && !vl_workload_engine_is_finished(engine);
+	     now += SECOND / 1000)
+		vl_network_run_until(network, now);
+}
+
+/* Each step has started when all that it waits for was over, and once; its messages have arrived
+ * once. */
+static void check_steps(uint32_t number)
+{
+	const struct vl_workload_config *config = vl_workload_configuration(engine, number);
+	const struct vl_plan *plan = config->plan;
+	struct vl_workload_progress progress = vl_workload_progress(engine, number);
+	uint64_t messages = 0;
+
+	CU_ASSERT_EQUAL(progress.steps, (uint64_t)plan->step_count * config->rounds);
+	CU_ASSERT_EQUAL(progress.finished, progress.steps);
+	CU_ASSERT_EQUAL(progress.failed, 0);
+	CU_ASSERT_EQUAL(progress.unexpected, 0);
+	CU_ASSERT_EQUAL(progress.bytes_arrived, vl_plan_bytes(plan) * config->rounds);
+	CU_ASSERT_EQUAL(progress.status, IBV_WC_SUCCESS);
+	for (uint32_t n = 0; n < plan->step_count * config->rounds; n++) {
+		uint32_t round = n / plan->step_count, i = n % plan->step_count;
+		const struct vl_step *step = &plan->steps[i];
+		struct vl_step_times times = vl_workload_step_times(engine, number, round, i);
+		uint64_t expected = (step->bytes + config->message_size - 1) / config->message_size;
+
+		messages += expected;
+		CU_ASSERT_EQUAL(vl_workload_step_messages(engine, number, i),
+				(step->bytes ? expected : 0) * config->rounds);
+		CU_ASSERT_TRUE(times.ready != VL_WORKLOAD_NEVER);
+		CU_ASSERT_TRUE(times.finished != VL_WORKLOAD_NEVER);
+		CU_ASSERT_TRUE(times.finished > times.ready || !step->bytes);
+		CU_ASSERT_TRUE(times.ready >= progress.started + step->earliest);
+		for (uint32_t j = 0; j < step->dependency_count; j++) {
+			uint32_t on = plan->dependencies[step->first_dependency + j];
+			uint64_t delay = step->kind == VL_STEP_COMPUTE ? 0 : step->delay;
+
+			CU_ASSERT_TRUE(times.ready >=
+				       vl_workload_step_times(engine, number, round, on).finished +
+					       delay);
+		}
+	}
+	CU_ASSERT_EQUAL(progress.messages_posted, messages);
+	CU_ASSERT_EQUAL(progress.messages_completed, messages);
+	CU_ASSERT_EQUAL(progress.messages_arrived, messages);
+}
+
+static uint64_t duration(uint32_t number)
+{
+	struct vl_workload_progress progress = vl_workload_progress(engine, number);
+
+	return progress.ended - progress.started;
+}
+
+/* Bits on the line of a WRITE with immediate in packets of 4096 B: Ethernet 14, IPv4 20, UDP 8,
+ * BTH 12, ICRC 4, and 24 around; RETH 16 in the first, immediate 4 in the last packet. */
+static double line_bits(uint64_t bytes)
+{
+	uint64_t packets = (bytes + 4095) / 4096;
+
+	return 8.0 * (double)(bytes + packets * 82 + 20);
+}
+
+/* ---- Tests --------------------------------------------------------------------------------- */
+
+/* Nobody is in anybody's way: 2 (n - 1) turns of a part each, through a switch that stores and
+ * forwards. */
+static void test_ring_all_reduce(void)
+{
+	const uint64_t size = 8 << 20;
+	const uint32_t ranks = 8;
+	struct vl_workload_config config;
+	struct vl_plan plan;
+	double turn = line_bits(size / ranks) / 100 + (4096 + 102) * 8 / 100.0 + 2 * PROPAGATION;
+
+	set_up(ranks, 0);
+	CU_ASSERT_EQUAL_FATAL(vl_plan_init(&plan, ranks), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_plan_ring_all_reduce(&plan, size, 0), 0);
+	config = workload("ring", &plan);
+	config.message_size = LARGEST;
+	add(&config);
+	run(SECOND);
+	CU_ASSERT_TRUE(vl_workload_engine_is_finished(engine));
+	CU_ASSERT_EQUAL(vl_workload_engine_qp_count(engine), ranks);
+	check_steps(0);
+	CU_ASSERT_DOUBLE_EQUAL((double)duration(0) / (14 * turn), 1, 0.01);
+	tear_down();
+	vl_plan_release(&plan);
+}
+
+static void check_collective(struct vl_plan *plan, uint32_t rounds, bool barrier, double loss)
+{
+	struct vl_workload_config config;
+
+	set_up(plan->rank_count, loss);
+	config = workload("collective", plan);
+	config.rounds = rounds;
+	config.barrier = barrier;
+	config.qps = 1 + rounds % 2;
+	config.message_size = 10000;
+	add(&config);
+	run(10 * SECOND);
+	CU_ASSERT_TRUE(vl_workload_engine_is_finished(engine));
+	check_steps(0);
+	tear_down();
+	vl_plan_release(plan);
+}
+
+static void test_collectives(void)
+{
+	const struct vl_pipeline pipeline = {4, 30000, 1000, 2000, VL_PIPELINE_1F1B};
+	const uint64_t size = 100000;
+	struct vl_plan plan;
+
+	for (uint32_t rounds = 1; rounds <= 4; rounds += 3) {
+		for (int barrier = 0; barrier <= 1; barrier++) {
+			vl_plan_init(&plan, 8);
+			CU_ASSERT_EQUAL(vl_plan_ring_all_reduce(&plan, size, 100), 0);
+			check_collective(&plan, rounds, barrier, 0);
+			vl_plan_init(&plan, 8);
+			CU_ASSERT_EQUAL(vl_plan_halving_doubling_all_reduce(&plan, size, 100), 0);
+			check_collective(&plan, rounds, barrier, 0);
+			vl_plan_init(&plan, 6);
+			CU_ASSERT_EQUAL(vl_plan_all_to_all(&plan, size, 2), 0);
+			check_collective(&plan, rounds, barrier, 0);
+			vl_plan_init(&plan, 6);
+			CU_ASSERT_EQUAL(vl_plan_broadcast_tree(&plan, size, 2, 8192), 0);
+			check_collective(&plan, rounds, barrier, 0);
+			vl_plan_init(&plan, 6);
+			CU_ASSERT_EQUAL(vl_plan_incast(&plan, size), 0);
+			check_collective(&plan, rounds, barrier, 0);
+			vl_plan_init(&plan, 6);
+			CU_ASSERT_EQUAL(vl_plan_parameter_server(&plan, size, 2, 50), 0);
+			check_collective(&plan, rounds, barrier, 0);
+			vl_plan_init(&plan, 5);
+			CU_ASSERT_EQUAL(vl_plan_pipeline(&plan, &pipeline), 0);
+			check_collective(&plan, rounds, barrier, 0);
+		}
+	}
+}
+
+/* What is lost on the way comes again, and nothing twice. */
+static void test_lossy(void)
+{
+	struct vl_plan plan;
+
+	vl_plan_init(&plan, 8);
+	CU_ASSERT_EQUAL(vl_plan_ring_all_reduce(&plan, 400000, 0), 0);
+	check_collective(&plan, 3, false, 0.01);
+	vl_plan_init(&plan, 6);
+	CU_ASSERT_EQUAL(vl_plan_all_to_all(&plan, 400000, 0), 0);
+	check_collective(&plan, 3, true, 0.01);
+}
+
+/* READ, WRITE and SEND, several at a time on a connection. */
+static void test_requests(void)
+{
+	static const struct vl_size_choice sizes[] = {{4096, 1}, {100000, 1}};
+	struct vl_requests requests = {.servers = 2,
+				       .count = 50,
+				       .arrivals = VL_ARRIVALS_CLOSED,
+				       .depth = 3,
+				       .rate = 100000,
+				       .seed = 2};
+	struct vl_plan plan;
+
+	for (int arrivals = VL_ARRIVALS_CLOSED; arrivals <= VL_ARRIVALS_POISSON; arrivals++) {
+		requests.arrivals = (enum vl_arrivals)arrivals;
+		vl_plan_init(&plan, 5);
+		CU_ASSERT_EQUAL(vl_plan_storage(&plan, &requests, 0.5, sizes, 2), 0);
+		for (uint32_t i = 0; i < plan.step_count; i += 3) {
+			if (plan.steps[i].kind == VL_STEP_WRITE)
+				plan.steps[i].kind = VL_STEP_SEND;
+		}
+		check_collective(&plan, 1, false, 0);
+		vl_plan_init(&plan, 5);
+		CU_ASSERT_EQUAL(vl_plan_inference(&plan, &requests, 200, 20000, 3000), 0);
+		check_collective(&plan, 1, false, 0);
+	}
+}
+
+/* The time of a pipeline whose messages are next to nothing is that of its computing. */
+static void test_pipeline_time(void)
+{
+	const struct vl_pipeline pipeline = {8, 64, 1000000, 2000000, VL_PIPELINE_GPIPE};
+	struct vl_workload_config config;
+	struct vl_plan plan;
+
+	set_up(4, 0);
+	vl_plan_init(&plan, 4);
+	CU_ASSERT_EQUAL_FATAL(vl_plan_pipeline(&plan, &pipeline), 0);
+	config = workload("pipeline", &plan);
+	add(&config);
+	run(SECOND);
+	CU_ASSERT_DOUBLE_EQUAL((double)duration(0) / 33e6, 1, 0.002);
+	tear_down();
+	vl_plan_release(&plan);
+}
+
+/* A workload after two others, one that starts late, beside a background. */
+static void test_mix(void)
+{
+	static const uint32_t others[4] = {3, 4, 5, 6}, both[] = {0, 1};
+	struct vl_plan incast, ring, permutation;
+	struct vl_workload_config config;
+	struct vl_workload_progress progress[4];
+
+	set_up(8, 0);
+	vl_plan_init(&incast, 4);
+	vl_plan_init(&ring, 8);
+	vl_plan_init(&permutation, 8);
+	CU_ASSERT_EQUAL_FATAL(vl_plan_incast(&incast, 300000), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_plan_ring_all_reduce(&ring, 800000, 0), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_plan_permutation(&permutation, 1 << 20, 4), 0);
+	config = workload("incast", &incast);
+	config.endpoints = others;
+	add(&config);
+	config = workload("late", &incast);
+	config.start = 500000;
+	add(&config);
+	config = workload("background", &permutation);
+	config.is_background = true;
+	add(&config);
+	config = workload("ring", &ring);
+	config.after = both;
+	config.after_count = 2;
+	config.rounds = 2;
+	add(&config);
+	run(SECOND);
+	CU_ASSERT_TRUE(vl_workload_engine_is_finished(engine));
+	for (uint32_t i = 0; i < 4; i++)
+		progress[i] = vl_workload_progress(engine, i);
+	check_steps(0);
+	check_steps(1);
+	check_steps(3);
+	CU_ASSERT_EQUAL(progress[0].started, 0);
+	CU_ASSERT_EQUAL(progress[1].started, 500000);
+	CU_ASSERT_TRUE(progress[1].ended > progress[0].ended);
+	CU_ASSERT_EQUAL(progress[3].started, progress[1].ended);
+	CU_ASSERT_EQUAL(progress[2].ended, VL_WORKLOAD_NEVER);
+	CU_ASSERT_TRUE(progress[2].bytes_arrived > 16u << 20);
+	CU_ASSERT_EQUAL(progress[2].unexpected, 0);
+	tear_down();
+	vl_plan_release(&incast);
+	vl_plan_release(&ring);
+	vl_plan_release(&permutation);
+}
+
+/* Beside flows on the same endpoints, which had an application before and have it after. */
+static void test_beside_flows(void)
+{
+	const struct vl_traffic_config traffic = {.largest_message = LARGEST};
+	const struct vl_flow_config config = {.transport = IBV_QPT_RC,
+					      .verb = VL_FLOW_WRITE,
+					      .size = 100000,
+					      .messages = 20,
+					      .qps = 1,
+					      .depth = 2,
+					      .path_mtu = IBV_MTU_4096,
+					      .priority = 3,
+					      .dscp = 26,
+					      .timeout = 8,
+					      .retry_count = 7,
+					      .rnr_retry = 7};
+	struct vl_traffic *client, *server;
+	struct vl_workload_config ring;
+	struct vl_flow *flow;
+	struct vl_plan plan;
+
+	set_up(4, 0);
+	client = vl_traffic_create(endpoints[0], &traffic, NULL);
+	server = vl_traffic_create(endpoints[1], &traffic, NULL);
+	CU_ASSERT_FATAL(client && server);
+	flow = vl_flow_create(client, server, &config, 0, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(flow);
+	vl_plan_init(&plan, 4);
+	CU_ASSERT_EQUAL_FATAL(vl_plan_ring_all_reduce(&plan, 400000, 0), 0);
+	ring = workload("ring", &plan);
+	add(&ring);
+	run(SECOND / 10);
+	CU_ASSERT_TRUE(vl_workload_engine_is_finished(engine));
+	vl_network_run_until(network, SECOND);
+	check_steps(0);
+	CU_ASSERT_TRUE(vl_traffic_is_finished(client));
+	CU_ASSERT_EQUAL(vl_flow_progress(flow, 0)->completed, 20);
+	vl_workload_engine_destroy(engine);
+	CU_ASSERT_PTR_EQUAL(endpoints[0]->application.context, client);
+	vl_traffic_destroy(client);
+	vl_traffic_destroy(server);
+	vl_network_destroy(network);
+	vl_plan_release(&plan);
+}
+
+/* Nothing gets through: the workload fails, and what comes after it never starts. */
+static void test_failure(void)
+{
+	static const uint32_t first[] = {0};
+	struct vl_workload_progress progress;
+	struct vl_workload_config config;
+	struct vl_plan plan;
+
+	set_up(3, 1);
+	vl_plan_init(&plan, 3);
+	CU_ASSERT_EQUAL_FATAL(vl_plan_incast(&plan, 100000), 0);
+	config = workload("incast", &plan);
+	config.rounds = 2;
+	config.qp.retry_count = 1;
+	add(&config);
+	config = workload("next", &plan);
+	config.after = first;
+	config.after_count = 1;
+	add(&config);
+	run(10 * SECOND);
+	CU_ASSERT_TRUE(vl_workload_engine_is_finished(engine));
+	vl_network_run_until(network, 20 * SECOND);
+	progress = vl_workload_progress(engine, 0);
+	CU_ASSERT_EQUAL(progress.status, IBV_WC_RETRY_EXC_ERR);
+	CU_ASSERT_EQUAL(progress.failed, 2);
+	CU_ASSERT_EQUAL(progress.finished, 0);
+	CU_ASSERT_EQUAL(progress.ended, VL_WORKLOAD_NEVER);
+	progress = vl_workload_progress(engine, 1);
+	CU_ASSERT_EQUAL(progress.started, VL_WORKLOAD_NEVER);
+	CU_ASSERT_EQUAL(progress.messages_posted, 0);
+	tear_down();
+	vl_plan_release(&plan);
+}
+
+static void refuse(const struct vl_workload_config *config, int status, const char *text)
+{
+	CU_ASSERT_EQUAL(vl_workload_engine_add(engine, config), status);
+	CU_ASSERT_PTR_NOT_NULL(strstr(vl_workload_engine_error(engine), text));
+}
+
+static void test_refused(void)
+{
+	static const uint32_t alike[] = {0, 1, 1}, far[] = {0, 1, 3}, zero[] = {0};
+	struct vl_workload_config good, config;
+	struct vl_plan plan;
+
+	set_up(3, 0);
+	vl_plan_init(&plan, 3);
+	CU_ASSERT_EQUAL_FATAL(vl_plan_ring_all_reduce(&plan, 300, 0), 0);
+	good = workload("it", &plan);
+	config = good;
+	config.endpoints = alike;
+	refuse(&config, -EINVAL, "of another rank");
+	config.endpoints = far;
+	refuse(&config, -EINVAL, "endpoint 3 of 3");
+	config = good;
+	config.rounds = 0;
+	refuse(&config, -EINVAL, "nothing");
+	config.rounds = UINT32_MAX;
+	refuse(&config, -E2BIG, "too many");
+	config = good;
+	config.message_size = LARGEST + 1;
+	refuse(&config, -EINVAL, "messages of");
+	config = good;
+	config.depth = 0;
+	refuse(&config, -EINVAL, "depth");
+	config = good;
+	config.qps = VL_WORKLOAD_MAX_LANES + 1;
+	refuse(&config, -EINVAL, "queue pairs");
+	config = good;
+	config.after = zero;
+	config.after_count = 1;
+	refuse(&config, -EINVAL, "not there yet");
+	config = good;
+	config.is_background = true;
+	refuse(&config, -EINVAL, "waits");
+	CU_ASSERT_EQUAL(vl_workload_engine_add(engine, &good), 0);
+	CU_ASSERT_EQUAL(vl_workload_engine_connect(engine, 0), 0);
+	refuse(&good, -EBUSY, "too late");
+	CU_ASSERT_EQUAL(vl_workload_engine_connect(engine, 0), -EALREADY);
+	tear_down();
+	vl_plan_release(&plan);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		{"ring_all_reduce", test_ring_all_reduce},
+		{"collectives", test_collectives},
+		{"lossy", test_lossy},
+		{"requests", test_requests},
+		{"pipeline_time", test_pipeline_time},
+		{"mix", test_mix},
+		{"beside_flows", test_beside_flows},
+		{"failure", test_failure},
+		{"refused", test_refused},
+	};
+
+	return RUN_SUITE("workload_engine", tests, argc, argv);
+}
