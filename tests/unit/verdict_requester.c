@@ -168,6 +168,31 @@ static void test_rnr(void)
 	judge_end();
 }
 
+/* It goes back for an answer that it misses while the RNR NAK is on its way: what it sends again
+ * then owes the RNR NAK nothing. */
+static void test_rnr_while_going_back(void)
+{
+	struct vl_fault_event events[2] = {bench_event("keep", TX, "response", VL_FAULT_DROP),
+					   refuse_six()};
+
+	events[0].match.psn = (struct vl_fault_range){6, 6};
+	events[0].match.limit = 1;
+	events[1].match.psn = (struct vl_fault_range){20, 20};
+	events[1].match.limit = 1;
+	judge_begin(SERVER);
+	bench.flow_config.verb = VL_FLOW_FETCH_ADD;
+	bench.flow_config.size = 8;
+	bench.flow_config.messages = 50;
+	bench.flow_config.depth = 20;
+	bench_faults(&bench, SERVER, events, 2);
+	judge_run(100 * MILLISECOND);
+	CU_ASSERT_TRUE(bench_is_done(&bench));
+	CU_ASSERT_EQUAL(vl_fault_event_counters(bench.faults[SERVER], 0)->acted, 1);
+	CU_ASSERT_EQUAL(vl_fault_event_counters(bench.faults[SERVER], 1)->acted, 1);
+	judge_expect_no_other_failure(0);
+	judge_end();
+}
+
 static void test_ignores_rnr_timer(void)
 {
 	struct vl_fault_event refuse = refuse_six();
@@ -230,6 +255,7 @@ int main(int argc, char **argv)
 		{"no_timeout", test_no_timeout},
 		{"refused", test_refused},
 		{"rnr", test_rnr},
+		{"rnr_while_going_back", test_rnr_while_going_back},
 		{"ignores_rnr_timer", test_ignores_rnr_timer},
 		{"report", test_report},
 	};
