@@ -76,7 +76,8 @@ struct verdict_flow {
 				     then the peer has said all that it says */
 	uint32_t hole_psn;
 	struct verdict_wait duplicate;
-	bool is_duplicate_read; /* which need not be known any more */
+	bool is_duplicate_read;     /* which need not be known any more */
+	bool is_duplicate_doubtful; /* it may have been answered together with others */
 
 	/* Our data */
 	struct verdict_wait mark;

@@ -51,6 +51,23 @@ static bool wants_answer(const struct vl_packet *packet)
 	return packet->ack_request || packet->info->flags & (VL_OPCODE_READ | VL_OPCODE_ATOMIC);
 }
 
+/* A request that has left before. */
+static void note_duplicate(struct verdict_flow *state, const struct verdict_packet *packet)
+{
+	const struct vl_packet *parsed = packet->parsed;
+	bool is_waiting = state->duplicate.is_pending && !state->is_duplicate_doubtful;
+
+	if (!state->started || is_waiting || !wants_answer(parsed) ||
+	    vl_psn_distance(parsed->psn, state->newest_psn) > 0)
+		return;
+	if (state->has_hole && vl_psn_distance(parsed->psn, state->hole_psn) >= 0)
+		return;
+	state->duplicate = (struct verdict_wait){true, parsed->psn, packet->now, packet->number};
+	state->is_duplicate_read = parsed->info->flags & (VL_OPCODE_READ | VL_OPCODE_ATOMIC);
+	/* The answer to the first may be all that comes, for both. */
+	state->is_duplicate_doubtful = vl_psn_distance(parsed->psn, state->answered_psn) >= 0;
+}
+
 void verdict_our_request(struct vl_verdict *verdict, const struct verdict_packet *packet)
 {
 	struct verdict_flow *state = verdict_flow_of(verdict, packet->flow);
@@ -67,13 +84,7 @@ void verdict_our_request(struct vl_verdict *verdict, const struct verdict_packet
 	}
 	if (state->has_hole && parsed->psn == state->hole_psn)
 		state->has_hole = false;
-	if (state->started && !state->duplicate.is_pending && wants_answer(parsed) &&
-	    vl_psn_distance(parsed->psn, state->answered_psn) < 0) {
-		state->duplicate =
-			(struct verdict_wait){true, parsed->psn, packet->now, packet->number};
-		state->is_duplicate_read =
-			parsed->info->flags & (VL_OPCODE_READ | VL_OPCODE_ATOMIC);
-	}
+	note_duplicate(state, packet);
 	verdict_note_request(state, packet);
 }
 
@@ -93,6 +104,32 @@ void verdict_our_loss(struct vl_verdict *verdict, const struct verdict_packet *p
 	    vl_psn_distance(packet->parsed->psn, state->newest_psn) <= 0)
 		return;
 	state->lost = (struct verdict_wait){true, packet->parsed->psn, 0, packet->number};
+}
+
+static bool is_refusal(const struct vl_packet *packet)
+{
+	return packet->opcode == VL_OP_ACKNOWLEDGE && packet->syndrome >> 5;
+}
+
+/* What is answered once more, though it had been answered, was asked for once more. What is
+ * answered for the first time may be meant for later requests alone, or for the duplicate too. */
+static void judge_duplicate(struct vl_verdict *verdict, struct verdict_flow *state,
+			    const struct verdict_packet *packet)
+{
+	uint64_t delay = packet->now - state->duplicate.time;
+	char text[VERDICT_TIME_TEXT];
+
+	if (vl_psn_distance(packet->parsed->psn, state->answered_psn) >= 0) {
+		state->is_duplicate_doubtful = true;
+		return;
+	}
+	state->duplicate.is_pending = false;
+	verdict_measured(verdict, VL_VERDICT_ANSWERS_DUPLICATES, delay);
+	verdict_pass(verdict, VL_VERDICT_ANSWERS_DUPLICATES,
+		     "PSN %06x, sent again in packet %" PRIu64 ", is answered by packet %" PRIu64
+		     ", %s later",
+		     state->duplicate.psn, state->duplicate.number, packet->number,
+		     verdict_time_text(delay, text));
 }
 
 void verdict_peer_answer(struct vl_verdict *verdict, const struct verdict_packet *packet)
@@ -115,17 +152,9 @@ void verdict_peer_answer(struct vl_verdict *verdict, const struct verdict_packet
 			     state->lost.psn, packet->number, verdict_time_text(delay, text),
 			     state->lost.number);
 	}
-	if (state->duplicate.is_pending &&
-	    vl_psn_distance(parsed->psn, state->duplicate.psn) >= 0) {
-		delay = packet->now - state->duplicate.time;
-		state->duplicate.is_pending = false;
-		verdict_measured(verdict, VL_VERDICT_ANSWERS_DUPLICATES, delay);
-		verdict_pass(verdict, VL_VERDICT_ANSWERS_DUPLICATES,
-			     "PSN %06x, sent again in packet %" PRIu64
-			     ", is answered by packet %" PRIu64 ", %s later",
-			     state->duplicate.psn, state->duplicate.number, packet->number,
-			     verdict_time_text(delay, text));
-	}
+	if (state->duplicate.is_pending && !is_refusal(parsed) &&
+	    vl_psn_distance(parsed->psn, state->duplicate.psn) >= 0)
+		judge_duplicate(verdict, state, packet);
 	verdict_note_answer(state, packet);
 }
 
@@ -140,7 +169,7 @@ void verdict_responder_finish(struct vl_verdict *verdict, struct verdict_flow *s
 	if (state->lost.is_pending)
 		judge_missing_nak(verdict, state, now);
 	if (state->duplicate.is_pending && !state->is_duplicate_read &&
-	    now - state->duplicate.time > verdict->config.patience)
+	    !state->is_duplicate_doubtful && now - state->duplicate.time > verdict->config.patience)
 		verdict_fail(verdict, VL_VERDICT_ANSWERS_DUPLICATES,
 			     "PSN %06x, sent again in packet %" PRIu64 ", was not answered for %s",
 			     state->duplicate.psn, state->duplicate.number,

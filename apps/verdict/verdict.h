@@ -37,8 +37,7 @@
 	X(SENDS_NAK, "sends_nak", "does it ask for what is missing by a sequence NAK?",            \
 	  "needs our requests and loss on the way out: --events random-loss", "gap to NAK")        \
 	X(ANSWERS_DUPLICATES, "answers_duplicates", "does it answer requests that come again?",    \
-	  "needs our requests twice, one at a time: --events duplicates with -t 1 -s 1KiB",        \
-	  "duplicate to answer")                                                                   \
+	  "needs our requests twice: --events duplicates", "duplicate to answer")                  \
 	X(SENDS_CNP, "sends_cnp", "does it answer CE marks with CNPs?",                            \
 	  "needs our data marked: --events ce-burst", "mark to CNP")                               \
 	X(CNP_INTERVAL, "cnp_interval", "do its CNPs keep their distance?",                        \

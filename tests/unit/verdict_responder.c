@@ -5,6 +5,7 @@
 
 #include "tests/support/judge.h"
 
+#define RX VL_FAULT_RECEIVED
 #define TX VL_FAULT_TRANSMITTED
 
 static struct vl_fault_event keep_six(void)
@@ -85,6 +86,41 @@ static void test_answers_duplicates(void)
 	judge_end();
 }
 
+/* Many are outstanding, and each comes twice at once: whose an answer is shows only where it has
+ * been given before. */
+static void test_answers_duplicates_of_many(void)
+{
+	struct vl_fault_event twice = bench_event("twice", TX, "request", VL_FAULT_DUPLICATE);
+	struct vl_fault_event lose = bench_event("lose", RX, "request", VL_FAULT_DROP);
+
+	twice.match.every = 5;
+	twice.action.copies = 1;
+	judge_begin(CLIENT);
+	bench.flow_config.depth = 10;
+	bench.flow_config.messages = 100;
+	bench_faults(&bench, CLIENT, &twice, 1);
+	judge_run(100 * MILLISECOND);
+	CU_ASSERT_TRUE(bench_is_done(&bench));
+	PASSES(ANSWERS_DUPLICATES);
+	judge_end();
+
+	/* The answers to later requests are none to a duplicate. */
+	twice = repeat_last();
+	lose.match.psn = twice.match.psn;
+	lose.match.nth = (struct vl_fault_range){2, 2};
+	judge_begin(CLIENT);
+	bench.flow_config.depth = 10;
+	bench.flow_config.messages = 500;
+	bench_faults(&bench, CLIENT, &twice, 1);
+	bench_faults(&bench, SERVER, &lose, 1);
+	judge_run(100 * MILLISECOND);
+	CU_ASSERT_TRUE(bench_is_done(&bench));
+	CU_ASSERT_EQUAL(vl_fault_event_counters(bench.faults[SERVER], 0)->acted, 1);
+	judge_expect(VL_VERDICT_ANSWERS_DUPLICATES, VL_VERDICT_NOT_SEEN);
+	judge_expect_no_other_failure(0);
+	judge_end();
+}
+
 static void test_silent_on_duplicates(void)
 {
 	struct vl_fault_event twice = repeat_last();
@@ -119,6 +155,7 @@ int main(int argc, char **argv)
 		{"no_nak", test_no_nak},
 		{"nak_is_sent_once", test_nak_is_sent_once},
 		{"answers_duplicates", test_answers_duplicates},
+		{"answers_duplicates_of_many", test_answers_duplicates_of_many},
 		{"silent_on_duplicates", test_silent_on_duplicates},
 		{"reads", test_reads},
 	};
