@@ -26,6 +26,19 @@ struct inspect_analysis *inspect_analysis_new(void)
 	return analysis;
 }
 
+struct inspect_analysis *inspect_analysis_new_lean(uint32_t flows)
+{
+	struct inspect_analysis *analysis = inspect_analysis_new();
+
+	if (!analysis)
+		return NULL;
+	analysis->is_lean = true;
+	if (!inspect_flows_reserve(&analysis->flows, flows))
+		return analysis;
+	inspect_analysis_free(analysis);
+	return NULL;
+}
+
 void inspect_analysis_free(struct inspect_analysis *analysis)
 {
 	if (!analysis)
@@ -98,7 +111,7 @@ static void count_reason(struct inspect_analysis *analysis, unsigned int reason,
 
 uint32_t inspect_event_keep(struct inspect_analysis *analysis, const struct inspect_event *event)
 {
-	if (analysis->event_counts[event->kind]++ >= INSPECT_EVENTS_OF_A_KIND)
+	if (analysis->event_counts[event->kind]++ >= INSPECT_EVENTS_OF_A_KIND || analysis->is_lean)
 		return INSPECT_NO_EVENT;
 	if (analysis->event_count == analysis->event_capacity) {
 		uint32_t capacity = analysis->event_capacity ? 2 * analysis->event_capacity : 64;

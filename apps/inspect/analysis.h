@@ -60,10 +60,14 @@ struct inspect_analysis {
 
 	struct inspect_exchanges exchanges;
 	bool out_of_memory;
+	bool is_lean;
 };
 
 /* NULL without memory. */
 struct inspect_analysis *inspect_analysis_new(void);
+/* For who looks on while packets go by: takes the memory of so many flows now, and none later.
+ * Events and exchanges are counted, and not kept. NULL without memory. */
+struct inspect_analysis *inspect_analysis_new_lean(uint32_t flows);
 void inspect_analysis_free(struct inspect_analysis *analysis);
 void inspect_analysis_add(struct inspect_analysis *analysis,
 			  const struct vl_capture_packet *packet);

@@ -130,7 +130,7 @@ static void keep(struct inspect_analysis *analysis, const struct inspect_flow *f
 {
 	struct inspect_exchanges *exchanges = &analysis->exchanges;
 
-	if (exchanges->count == INSPECT_MAX_EXCHANGES)
+	if (exchanges->count == INSPECT_MAX_EXCHANGES || analysis->is_lean)
 		return;
 	if (exchanges->count == exchanges->capacity) {
 		uint32_t capacity = exchanges->capacity ? 2 * exchanges->capacity : 16;

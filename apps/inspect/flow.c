@@ -19,6 +19,7 @@ int inspect_flows_init(struct inspect_flow_table *table)
 	*table = (struct inspect_flow_table){
 		.slot_count = INITIAL_SLOTS,
 		.pair_slot_count = INITIAL_SLOTS,
+		.limit = INSPECT_MAX_FLOWS,
 	};
 	table->slots = calloc(table->slot_count, sizeof(struct inspect_flow *));
 	table->pairs = calloc(table->pair_slot_count, sizeof(struct inspect_pair *));
@@ -34,8 +35,9 @@ int inspect_flows_init(struct inspect_flow_table *table)
 
 void inspect_flows_free(struct inspect_flow_table *table)
 {
-	for (uint32_t i = 0; table->pairs && i < table->pair_slot_count; i++)
+	for (uint32_t i = 0; table->pairs && !table->pair_store && i < table->pair_slot_count; i++)
 		free(table->pairs[i]);
+	free(table->pair_store);
 	for (uint32_t i = 0; table->blocks && i < BLOCK_COUNT; i++)
 		free(table->blocks[i]);
 	free(table->slots);
@@ -173,6 +175,29 @@ static bool grow_pairs(struct inspect_flow_table *table)
 	return true;
 }
 
+int inspect_flows_reserve(struct inspect_flow_table *table, uint32_t count)
+{
+	uint32_t slots = INITIAL_SLOTS;
+
+	while (slots < 2 * count)
+		slots *= 2;
+	free(table->slots);
+	free(table->pairs);
+	table->slots = calloc(slots, sizeof(struct inspect_flow *));
+	table->pairs = calloc(slots, sizeof(struct inspect_pair *));
+	table->pair_store = calloc(count, sizeof(*table->pair_store));
+	table->slot_count = table->pair_slot_count = slots;
+	table->limit = count;
+	if (!table->slots || !table->pairs || !table->pair_store)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i += BLOCK_FLOWS) {
+		table->blocks[i / BLOCK_FLOWS] = calloc(BLOCK_FLOWS, sizeof(struct inspect_flow));
+		if (!table->blocks[i / BLOCK_FLOWS])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static struct inspect_pair *pair_get(struct inspect_flow_table *table,
 				     const struct inspect_flow_key *key)
 {
@@ -183,7 +208,8 @@ static struct inspect_pair *pair_get(struct inspect_flow_table *table,
 	slot = &table->pairs[pair_slot(table, &key->source, &key->destination, key->encapsulation)];
 	if (*slot)
 		return *slot;
-	*slot = calloc(1, sizeof(**slot));
+	*slot = table->pair_store ? &table->pair_store[table->pair_count]
+				  : calloc(1, sizeof(**slot));
 	if (*slot) {
 		(*slot)->source = key->source;
 		(*slot)->destination = key->destination;
@@ -226,7 +252,7 @@ struct inspect_flow *inspect_flow_get(struct inspect_flow_table *table,
 {
 	struct inspect_flow *flow = inspect_flow_find(table, key);
 
-	if (!flow && table->count < INSPECT_MAX_FLOWS)
+	if (!flow && table->count < table->limit)
 		flow = flow_add(table, key);
 	if (!flow)
 		table->overflow_packets++;

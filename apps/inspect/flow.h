@@ -170,6 +170,8 @@ struct inspect_flow_table {
 	uint32_t count;
 	struct inspect_pair **pairs; /* flows by their two addresses */
 	uint32_t pair_slot_count, pair_count;
+	uint32_t limit;                  /* of flows */
+	struct inspect_pair *pair_store; /* of a table that was reserved: as many as flows */
 	uint64_t seed;
 	uint64_t overflow_packets; /* of flows for which there was no room */
 };
@@ -184,6 +186,9 @@ struct inspect_pair {
 
 /* 0 or -ENOMEM. */
 int inspect_flows_init(struct inspect_flow_table *table);
+/* Takes the memory of so many flows, up to INSPECT_MAX_FLOWS, now: none is allocated later, and
+ * packets of further ones are counted. Before the first flow. 0 or -ENOMEM. */
+int inspect_flows_reserve(struct inspect_flow_table *table, uint32_t count);
 void inspect_flows_free(struct inspect_flow_table *table);
 struct inspect_flow_key inspect_flow_key_of(const struct vl_packet *packet);
 struct inspect_flow *inspect_flow_find(const struct inspect_flow_table *table,

@@ -188,8 +188,8 @@ void verdict_peer_request(struct vl_verdict *verdict, const struct verdict_packe
 		comes_again(verdict, state, packet);
 		is_asked = true;
 	}
-	/* It goes back for something else, which it learnt of before the RNR NAK reached it: what was
-	 * refused may come again among the rest. */
+	/* It goes back for something else, which it learnt of before the RNR NAK reached it: what
+	 * was refused may come again among the rest. */
 	if (state->rnr.is_pending && vl_psn_distance(psn, state->rnr.psn) < 0)
 		state->is_rnr_doubtful = true;
 	if (state->rnr.is_pending && psn == state->rnr.psn) {

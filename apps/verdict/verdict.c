@@ -43,7 +43,7 @@ struct vl_verdict *vl_verdict_create(const struct vl_verdict_config *config)
 	verdict->config = *config;
 	set_defaults(&verdict->config);
 	verdict->rate = vl_rate_make(verdict->config.rate);
-	verdict->analysis = inspect_analysis_new();
+	verdict->analysis = inspect_analysis_new_lean(VERDICT_MAX_FLOWS);
 	verdict->flows = calloc(VERDICT_MAX_FLOWS, sizeof(*verdict->flows));
 	if (verdict->analysis && verdict->flows)
 		return verdict;
@@ -186,10 +186,8 @@ static void see(struct vl_verdict *verdict, bool is_received, const struct vl_fr
 	key = inspect_flow_key_of(&parsed);
 	packet.parsed = &parsed;
 	packet.flow = inspect_flow_find(&verdict->analysis->flows, &key);
-	if (!packet.flow)
-		return;
-	if (packet.flow->index >= VERDICT_MAX_FLOWS) {
-		verdict->not_judged++;
+	if (!packet.flow) {
+		verdict->not_judged += verdict->analysis->flows.count == VERDICT_MAX_FLOWS;
 		return;
 	}
 	verdict->flows[packet.flow->index].is_peers = is_received;

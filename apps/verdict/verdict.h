@@ -98,7 +98,7 @@ struct vl_verdict_config {
 
 struct vl_verdict;
 
-/* NULL: no memory. */
+/* Takes all its memory now, and none while frames go by. NULL: no memory. */
 struct vl_verdict *vl_verdict_create(const struct vl_verdict_config *config);
 void vl_verdict_destroy(struct vl_verdict *verdict); /* NULL is fine */
 
