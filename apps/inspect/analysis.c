@@ -209,6 +209,20 @@ static bool check_crcs(struct inspect_analysis *analysis, const struct inspect_a
 	return false;
 }
 
+static void add_link_packet(struct inspect_analysis *analysis, const struct vl_capture_frame *frame,
+			    const struct vl_capture_packet *captured)
+{
+	struct inspect_event event = {
+		.kind = INSPECT_EVENT_lpcrc_wrong,
+		.packet = captured->number,
+		.time = captured->time,
+	};
+
+	if (!inspect_link_add(&analysis->link, frame->side, frame->data, frame->length,
+			      &event.expected, &event.found))
+		inspect_event_keep(analysis, &event);
+}
+
 static void start_flow(struct inspect_analysis *analysis, struct inspect_flow *flow,
 		       const struct inspect_arrival *arrival)
 {
@@ -400,6 +414,8 @@ void inspect_analysis_add(struct inspect_analysis *analysis,
 		add_rdma(analysis, &arrival, frame->wire_length);
 	else if (result == VL_PARSE_not_rdma)
 		look_for_pfc(analysis, frame);
+	else if (result == VL_PARSE_link_packet)
+		add_link_packet(analysis, frame, captured);
 }
 
 static int compare_events(const void *a, const void *b)

@@ -15,6 +15,7 @@
 #include "apps/inspect/exchange.h"
 #include "apps/inspect/flow.h"
 #include "apps/inspect/history.h"
+#include "apps/inspect/link.h"
 #include "dataplane/capture/reader.h"
 #include "transport/wire/parse.h"
 
@@ -48,6 +49,7 @@ struct inspect_analysis {
 	uint64_t encapsulations[VL_ENCAPSULATION_IB_GLOBAL + 1];
 	uint64_t icrc_right, icrc_wrong, icrc_unchecked; /* of RDMA packets */
 	uint64_t vcrc_right, vcrc_wrong;
+	struct inspect_link link;
 	uint64_t pfc_frames;
 	uint32_t pfc_priorities;          /* bit n: priority n was paused */
 	uint32_t udp_source_ports[65536]; /* data packets by port, saturating */

@@ -317,6 +317,11 @@ static void detail_text(const struct inspect_event *event, char *text, size_t si
 			 __builtin_bswap16((uint16_t)event->found),
 			 __builtin_bswap16((uint16_t)event->expected));
 		break;
+	case INSPECT_EVENT_lpcrc_wrong:
+		snprintf(text, size, "wrong LPCRC: 0x%04x, should be 0x%04x (flow control)",
+			 __builtin_bswap16((uint16_t)event->found),
+			 __builtin_bswap16((uint16_t)event->expected));
+		break;
 	case INSPECT_EVENT_retransmission:
 		retransmission_text(event, text, size);
 		break;

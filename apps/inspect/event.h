@@ -33,6 +33,7 @@ enum inspect_loss {
 #define INSPECT_EVENT_KINDS(X)                                                                     \
 	X(icrc_wrong, "a wrong ICRC")                                                              \
 	X(vcrc_wrong, "a wrong VCRC")                                                              \
+	X(lpcrc_wrong, "a link packet with a wrong LPCRC")                                         \
 	X(retransmission, "requests sent again")                                                   \
 	X(duplicate, "a copy of a packet")                                                         \
 	X(reordered, "a packet behind its successors")                                             \

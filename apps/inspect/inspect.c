@@ -30,7 +30,7 @@ struct inspect_options {
 struct totals {
 	uint64_t files, unreadable, stopped;
 	uint64_t packets, classes[3];
-	uint64_t icrc_right, icrc_wrong, icrc_unchecked, vcrc_wrong;
+	uint64_t icrc_right, icrc_wrong, icrc_unchecked, vcrc_wrong, lpcrc_wrong;
 	uint64_t opcodes[256];
 	enum inspect_severity worst;
 	bool failed; /* something that could not be written, or no memory */
@@ -97,6 +97,7 @@ static void add_to_totals(struct totals *totals, const struct inspect_file *file
 	totals->icrc_wrong += analysis->icrc_wrong;
 	totals->icrc_unchecked += analysis->icrc_unchecked;
 	totals->vcrc_wrong += analysis->vcrc_wrong;
+	totals->lpcrc_wrong += analysis->link.lpcrc_wrong;
 	for (unsigned int i = 0; i < 256; i++)
 		totals->opcodes[i] += analysis->opcodes[i];
 	if (file->verdict->worst > totals->worst)
@@ -228,7 +229,7 @@ static int exit_status(const struct totals *totals)
 	if (totals->unreadable)
 		return VL_EXIT_USAGE;
 	if (totals->failed || totals->stopped || totals->icrc_wrong || totals->vcrc_wrong ||
-	    totals->classes[INSPECT_DAMAGED])
+	    totals->lpcrc_wrong || totals->classes[INSPECT_DAMAGED])
 		return VL_EXIT_FAILED;
 	return VL_EXIT_OK;
 }
@@ -332,7 +333,8 @@ const struct vl_command vl_inspect_command = {
 	.description =
 		"Reads captures (pcap, pcapng; Ethernet, raw IP, Linux cooked, InfiniBand, ERF) of "
 		"any size and reports hosts, QPs, opcodes, retransmissions, gaps, NAKs, congestion "
-		"marks, connection management, and a verdict. The ICRC of every packet is checked. "
+		"marks, connection management, credits of InfiniBand links, and a verdict. The "
+		"ICRC of every packet is checked, and on InfiniBand VCRC and LPCRC. "
 		"FILE may be -, the standard input.\n\n"
 		"Every packet is accounted for: RDMA (it has a BTH), foreign (another protocol) or "
 		"damaged (impossible headers). What can be read of a damaged file is reported, and "

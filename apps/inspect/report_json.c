@@ -128,6 +128,47 @@ static json_t *crc_json(struct builder *builder, const struct inspect_analysis *
 	return object;
 }
 
+static json_t *lanes_json(struct builder *builder, const struct inspect_link *link)
+{
+	json_t *lanes = json_array();
+
+	for (unsigned int lane = 0; lane < VL_INFINIBAND_DATA_LANES; lane++) {
+		for (unsigned int side = 0; side < INSPECT_LINK_SIDES; side++) {
+			const struct inspect_lane *end = &link->lanes[side][lane];
+			json_t *object;
+
+			if (!end->packets)
+				continue;
+			object = json_object();
+			set_count(builder, object, "virtual_lane", lane);
+			set_text(builder, object, "side", side ? "B" : "A");
+			set_count(builder, object, "packets", end->packets);
+			set_count(builder, object, "init_packets", end->init_packets);
+			set_count(builder, object, "blocks_sent", end->blocks);
+			if (end->has_credits) {
+				set_count(builder, object, "least_credits", end->least_credits);
+				set_count(builder, object, "without_credits", end->without_credits);
+			}
+			append(builder, lanes, object);
+		}
+	}
+	return lanes;
+}
+
+static json_t *link_json(struct builder *builder, const struct inspect_analysis *analysis)
+{
+	const struct inspect_link *link = &analysis->link;
+	json_t *object = json_object();
+
+	set_count(builder, object, "packets", link->packets);
+	set_count(builder, object, "reserved", link->reserved);
+	set(builder, object, "lpcrc",
+	    crc_json(builder, analysis, INSPECT_EVENT_lpcrc_wrong, link->lpcrc_right,
+		     link->lpcrc_wrong));
+	set(builder, object, "lanes", lanes_json(builder, link));
+	return object;
+}
+
 static void set_address(struct builder *builder, json_t *object, const char *key,
 			const union ibv_gid *address, uint32_t encapsulation)
 {
@@ -438,6 +479,7 @@ static void set_analysis(struct builder *builder, json_t *object, const struct i
 	set(builder, object, "vcrc",
 	    crc_json(builder, analysis, INSPECT_EVENT_vcrc_wrong, analysis->vcrc_right,
 		     analysis->vcrc_wrong));
+	set(builder, object, "flow_control", link_json(builder, analysis));
 	set_count(builder, object, "pfc_frames", analysis->pfc_frames);
 	set(builder, object, "pfc_priorities", members_json(builder, analysis->pfc_priorities));
 	set(builder, object, "udp_source_ports", entropy_json(builder, analysis));

@@ -335,3 +335,42 @@ void inspect_print_opcodes(const struct inspect_printer *printer)
 	}
 	inspect_table_print(&table, printer->out, printer->style->colour);
 }
+
+/* Sides are named as Wireshark names the capture interfaces of ERF. */
+void inspect_print_credits(const struct inspect_printer *printer)
+{
+	static const char *const headings[] = {
+		"VL",        "side",          "packets",           "init",
+		"data sent", "least credits", "without any credit"};
+	const struct inspect_link *link = &printer->analysis->link;
+	struct inspect_table table;
+	char text[INSPECT_SMALL_TEXT];
+
+	if (link->packets == link->lpcrc_wrong + link->reserved)
+		return;
+	inspect_print_heading(printer, "Flow control of the link");
+	inspect_table_init(&table, headings, "rlrrrrr");
+	for (unsigned int lane = 0; lane < VL_INFINIBAND_DATA_LANES; lane++) {
+		for (unsigned int side = 0; side < INSPECT_LINK_SIDES; side++) {
+			const struct inspect_lane *end = &link->lanes[side][lane];
+
+			if (!end->packets)
+				continue;
+			inspect_table_cell(&table, "%u", lane);
+			inspect_table_cell(&table, "port %c", 'A' + side);
+			count_cell(&table, end->packets);
+			count_cell(&table, end->init_packets);
+			inspect_table_cell(
+				&table, "%s",
+				inspect_bytes_text(end->blocks * VL_FLOW_CONTROL_BLOCK, text));
+			if (end->has_credits) {
+				inspect_table_cell(&table, "%u", end->least_credits);
+				inspect_table_cell(&table, "%" PRIu64, end->without_credits);
+			} else {
+				inspect_table_cell(&table, "%s", "");
+				inspect_table_cell(&table, "%s", "");
+			}
+		}
+	}
+	inspect_table_print(&table, printer->out, printer->style->colour);
+}

@@ -25,6 +25,8 @@ void inspect_print_flows(const struct inspect_printer *printer);
 void inspect_print_losses(const struct inspect_printer *printer);
 /* DSCP, priority, ECN, CNPs, UDP source ports. */
 void inspect_print_classes(const struct inspect_printer *printer);
+/* Flow control of an InfiniBand link. */
+void inspect_print_credits(const struct inspect_printer *printer);
 void inspect_print_opcodes(const struct inspect_printer *printer);
 
 #endif

@@ -50,6 +50,9 @@ static void print_summary(const struct inspect_printer *printer)
 	if (analysis->vcrc_right || analysis->vcrc_wrong)
 		fprintf(out, "; VCRC: %" PRIu64 " right, %" PRIu64 " wrong", analysis->vcrc_right,
 			analysis->vcrc_wrong);
+	if (analysis->link.packets)
+		fprintf(out, "; LPCRC of flow control: %" PRIu64 " right, %" PRIu64 " wrong",
+			analysis->link.lpcrc_right, analysis->link.lpcrc_wrong);
 	fputc('\n', out);
 }
 
@@ -163,6 +166,7 @@ void inspect_report_text(const struct inspect_file *file, const struct inspect_s
 		print_entropy(&printer);
 		print_exchanges(&printer);
 	}
+	inspect_print_credits(&printer);
 	print_reasons(&printer);
 	print_events(&printer);
 	print_verdict(&printer);

@@ -133,4 +133,12 @@ void inspect_judge_crcs(struct inspect_verdict *verdict, const struct inspect_an
 		inspect_advise(finding,
 			       "Every hop checks it: look at the link where it was captured.");
 	}
+	if (analysis->link.lpcrc_wrong) {
+		finding = inspect_finding_add(verdict, INSPECT_PROBLEM, "lpcrc_wrong",
+					      "%" PRIu64 " of %" PRIu64
+					      " flow-control packets have a wrong LPCRC, so "
+					      "what they say of credits is not heard.",
+					      analysis->link.lpcrc_wrong, analysis->link.packets);
+		inspect_advise(finding, "Look at the link where it was captured.");
+	}
 }

@@ -169,8 +169,11 @@ static void test_inspect_reads_what_is_written(void)
 	write_capture("ib.pcap");
 	expect("$V ib.pcap", 0, "66 packets");
 	CU_ASSERT_PTR_NOT_NULL(strstr(output, "ICRC: 2 right"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "VCRC: 2 right, 0 wrong"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "LPCRC of flow control: 64 right, 0 wrong"));
 	write_capture("ib.pcapng");
 	expect("$V ib.pcapng", 0, "66 packets");
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "Flow control of the link"));
 }
 
 static void put32(FILE *file, uint32_t value)
@@ -218,6 +221,13 @@ static void test_inspect_reads_native_captures(void)
 	put_native(file, damaged, sizeof(damaged));
 	fclose(file);
 	expect("$V native.pcap", 1, "wrong VCRC");
+	file = fopen(path, "a");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	flow_control[5] ^= 1;
+	put_native(file, flow_control, sizeof(flow_control));
+	fclose(file);
+	expect("$V native.pcap", 1, "1 of 2 flow-control packets have a wrong LPCRC");
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "packet 5: wrong LPCRC: 0x"));
 }
 
 static const struct test tests[] = {
