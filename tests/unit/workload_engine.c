@@ -4,156 +4,20 @@
 /* Workloads on endpoints around a switch, in virtual time. */
 
 #include "dataplane/workload/collectives.h"
-#include "dataplane/workload/engine.h"
 #include "dataplane/flow.h"
-#include "dataplane/network.h"
-#include "tests/support/hosts.h"
+#include "dataplane/workload/metrics.h"
 #include "tests/support/suite.h"
+#include "tests/support/workload_bench.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define RATE        UINT64_C(100000000000)
-#define PROPAGATION UINT64_C(1000)
-#define LARGEST     (1u << 20)
-#define MAX_HOSTS   32u
-#define SECOND      UINT64_C(1000000000)
-
-static struct vl_network *network;
-static struct vl_node *nodes[MAX_HOSTS];
-static struct vl_endpoint *endpoints[MAX_HOSTS];
-static struct vl_workload_engine *engine;
-static const uint32_t in_order[MAX_HOSTS] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
-					     11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
-					     22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
-
-static void wake(void *context, uint32_t endpoint)
-{
-	(void)context;
-	vl_network_wake(network, nodes[endpoint]);
-}
-
-static void set_up(uint32_t hosts, double loss)
-{
-	struct vl_switch_config sw;
-	struct vl_workload_engine_config config = {.endpoints = endpoints,
-						   .endpoint_count = hosts,
-						   .largest_message = LARGEST,
-						   .wake = wake};
-	struct vl_node *center;
-
-	vl_switch_config_defaults(&sw, hosts, 64u << 20);
-	network = vl_network_create(NULL);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(network);
-	center = vl_network_add_switch(network, "switch", &sw);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(center);
-	for (uint32_t i = 0; i < hosts; i++) {
-		struct vl_endpoint_config host = host_config((uint16_t)(i + 1), RATE);
-		const struct vl_link_config link = {.rate = RATE,
-						    .propagation = PROPAGATION,
-						    .seed = i + 1,
-						    .impairments = {.loss = loss}};
-
-		nodes[i] = vl_network_add_endpoint(network, &host);
-		CU_ASSERT_PTR_NOT_NULL_FATAL(nodes[i]);
-		endpoints[i] = vl_node_endpoint(nodes[i]);
-		CU_ASSERT_EQUAL_FATAL(
-			vl_network_connect(network, nodes[i], 0, center, i, &link, NULL), 0);
-	}
-	CU_ASSERT_EQUAL_FATAL(vl_network_route(network), 0);
-	engine = vl_workload_engine_create(&config, NULL);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(engine);
-}
-
-static void tear_down(void)
-{
-	vl_workload_engine_destroy(engine);
-	vl_network_destroy(network);
-}
-
-static struct vl_workload_config workload(const char *name, const struct vl_plan *plan)
-{
-	return (struct vl_workload_config){
-		.name = name,
-		.plan = plan,
-		.endpoints = in_order,
-		.rounds = 1,
-		.message_size = 65536,
-		.depth = 8,
-		.qps = 1,
-		.qp = {.transport = IBV_QPT_RC,
-		       .path_mtu = IBV_MTU_4096,
-		       .traffic_class = HOST_DATA_CLASS,
-		       .priority = HOST_DATA_PRIORITY,
-		       .timeout = 8,
-		       .retry_count = 7,
-		       .rnr_retry = 7,
-		       .min_rnr_timer = 12},
-		.seed = 5,
-	};
-}
-
-static void add(const struct vl_workload_config *config)
-{
-	int status = vl_workload_engine_add(engine, config);
-
-	CU_ASSERT_EQUAL_FATAL(status, 0);
-}
-
-static void run(uint64_t until)
-{
-	CU_ASSERT_EQUAL_FATAL(vl_workload_engine_connect(engine, 0), 0);
-	for (uint64_t now = SECOND / 1000; now <= until && !vl_workload_engine_is_finished(engine);
-	     now += SECOND / 1000)
-		vl_network_run_until(network, now);
-}
-
-/* Each step has started when all that it waits for was over, and once; its messages have arrived
- * once. */
-static void check_steps(uint32_t number)
-{
-	const struct vl_workload_config *config = vl_workload_configuration(engine, number);
-	const struct vl_plan *plan = config->plan;
-	struct vl_workload_progress progress = vl_workload_progress(engine, number);
-	uint64_t messages = 0;
-
-	CU_ASSERT_EQUAL(progress.steps, (uint64_t)plan->step_count * config->rounds);
-	CU_ASSERT_EQUAL(progress.finished, progress.steps);
-	CU_ASSERT_EQUAL(progress.failed, 0);
-	CU_ASSERT_EQUAL(progress.unexpected, 0);
-	CU_ASSERT_EQUAL(progress.bytes_arrived, vl_plan_bytes(plan) * config->rounds);
-	CU_ASSERT_EQUAL(progress.status, IBV_WC_SUCCESS);
-	for (uint32_t n = 0; n < plan->step_count * config->rounds; n++) {
-		uint32_t round = n / plan->step_count, i = n % plan->step_count;
-		const struct vl_step *step = &plan->steps[i];
-		struct vl_step_times times = vl_workload_step_times(engine, number, round, i);
-		uint64_t expected = (step->bytes + config->message_size - 1) / config->message_size;
-
-		messages += expected;
-		CU_ASSERT_EQUAL(vl_workload_step_messages(engine, number, i),
-				(step->bytes ? expected : 0) * config->rounds);
-		CU_ASSERT_TRUE(times.ready != VL_WORKLOAD_NEVER);
-		CU_ASSERT_TRUE(times.finished != VL_WORKLOAD_NEVER);
-		CU_ASSERT_TRUE(times.finished > times.ready || !step->bytes);
-		CU_ASSERT_TRUE(times.ready >= progress.started + step->earliest);
-		for (uint32_t j = 0; j < step->dependency_count; j++) {
-			uint32_t on = plan->dependencies[step->first_dependency + j];
-			uint64_t delay = step->kind == VL_STEP_COMPUTE ? 0 : step->delay;
-
-			CU_ASSERT_TRUE(times.ready >=
-				       vl_workload_step_times(engine, number, round, on).finished +
-					       delay);
-		}
-	}
-	CU_ASSERT_EQUAL(progress.messages_posted, messages);
-	CU_ASSERT_EQUAL(progress.messages_completed, messages);
-	CU_ASSERT_EQUAL(progress.messages_arrived, messages);
-}
+#define SECOND UINT64_C(1000000000)
 
 static uint64_t duration(uint32_t number)
 {
-	struct vl_workload_progress progress = vl_workload_progress(engine, number);
+	struct vl_workload_progress progress = vl_workload_progress(bench.engine, number);
 
 	return progress.ended - progress.started;
 }
@@ -177,20 +41,21 @@ static void test_ring_all_reduce(void)
 	const uint32_t ranks = 8;
 	struct vl_workload_config config;
 	struct vl_plan plan;
-	double turn = line_bits(size / ranks) / 100 + (4096 + 102) * 8 / 100.0 + 2 * PROPAGATION;
+	double turn =
+		line_bits(size / ranks) / 100 + (4096 + 102) * 8 / 100.0 + 2 * BENCH_PROPAGATION;
 
-	set_up(ranks, 0);
+	bench_set_up(ranks, 0);
 	CU_ASSERT_EQUAL_FATAL(vl_plan_init(&plan, ranks), 0);
 	CU_ASSERT_EQUAL_FATAL(vl_plan_ring_all_reduce(&plan, size, 0), 0);
-	config = workload("ring", &plan);
-	config.message_size = LARGEST;
-	add(&config);
-	run(SECOND);
-	CU_ASSERT_TRUE(vl_workload_engine_is_finished(engine));
-	CU_ASSERT_EQUAL(vl_workload_engine_qp_count(engine), ranks);
-	check_steps(0);
+	config = bench_workload("ring", &plan);
+	config.message_size = BENCH_LARGEST;
+	bench_add(&config);
+	bench_run(SECOND);
+	CU_ASSERT_TRUE(vl_workload_engine_is_finished(bench.engine));
+	CU_ASSERT_EQUAL(vl_workload_engine_qp_count(bench.engine), ranks);
+	bench_check_steps(0);
 	CU_ASSERT_DOUBLE_EQUAL((double)duration(0) / (14 * turn), 1, 0.01);
-	tear_down();
+	bench_tear_down();
 	vl_plan_release(&plan);
 }
 
@@ -198,17 +63,17 @@ static void check_collective(struct vl_plan *plan, uint32_t rounds, bool barrier
 {
 	struct vl_workload_config config;
 
-	set_up(plan->rank_count, loss);
-	config = workload("collective", plan);
+	bench_set_up(plan->rank_count, loss);
+	config = bench_workload("collective", plan);
 	config.rounds = rounds;
 	config.barrier = barrier;
 	config.qps = 1 + rounds % 2;
 	config.message_size = 10000;
-	add(&config);
-	run(10 * SECOND);
-	CU_ASSERT_TRUE(vl_workload_engine_is_finished(engine));
-	check_steps(0);
-	tear_down();
+	bench_add(&config);
+	bench_run(10 * SECOND);
+	CU_ASSERT_TRUE(vl_workload_engine_is_finished(bench.engine));
+	bench_check_steps(0);
+	bench_tear_down();
 	vl_plan_release(plan);
 }
 
@@ -292,14 +157,14 @@ static void test_pipeline_time(void)
 	struct vl_workload_config config;
 	struct vl_plan plan;
 
-	set_up(4, 0);
+	bench_set_up(4, 0);
 	vl_plan_init(&plan, 4);
 	CU_ASSERT_EQUAL_FATAL(vl_plan_pipeline(&plan, &pipeline), 0);
-	config = workload("pipeline", &plan);
-	add(&config);
-	run(SECOND);
+	config = bench_workload("pipeline", &plan);
+	bench_add(&config);
+	bench_run(SECOND);
 	CU_ASSERT_DOUBLE_EQUAL((double)duration(0) / 33e6, 1, 0.002);
-	tear_down();
+	bench_tear_down();
 	vl_plan_release(&plan);
 }
 
@@ -311,34 +176,34 @@ static void test_mix(void)
 	struct vl_workload_config config;
 	struct vl_workload_progress progress[4];
 
-	set_up(8, 0);
+	bench_set_up(8, 0);
 	vl_plan_init(&incast, 4);
 	vl_plan_init(&ring, 8);
 	vl_plan_init(&permutation, 8);
 	CU_ASSERT_EQUAL_FATAL(vl_plan_incast(&incast, 300000), 0);
 	CU_ASSERT_EQUAL_FATAL(vl_plan_ring_all_reduce(&ring, 800000, 0), 0);
 	CU_ASSERT_EQUAL_FATAL(vl_plan_permutation(&permutation, 1 << 20, 4), 0);
-	config = workload("incast", &incast);
+	config = bench_workload("incast", &incast);
 	config.endpoints = others;
-	add(&config);
-	config = workload("late", &incast);
+	bench_add(&config);
+	config = bench_workload("late", &incast);
 	config.start = 500000;
-	add(&config);
-	config = workload("background", &permutation);
+	bench_add(&config);
+	config = bench_workload("background", &permutation);
 	config.is_background = true;
-	add(&config);
-	config = workload("ring", &ring);
+	bench_add(&config);
+	config = bench_workload("ring", &ring);
 	config.after = both;
 	config.after_count = 2;
 	config.rounds = 2;
-	add(&config);
-	run(SECOND);
-	CU_ASSERT_TRUE(vl_workload_engine_is_finished(engine));
+	bench_add(&config);
+	bench_run(SECOND);
+	CU_ASSERT_TRUE(vl_workload_engine_is_finished(bench.engine));
 	for (uint32_t i = 0; i < 4; i++)
-		progress[i] = vl_workload_progress(engine, i);
-	check_steps(0);
-	check_steps(1);
-	check_steps(3);
+		progress[i] = vl_workload_progress(bench.engine, i);
+	bench_check_steps(0);
+	bench_check_steps(1);
+	bench_check_steps(3);
 	CU_ASSERT_EQUAL(progress[0].started, 0);
 	CU_ASSERT_EQUAL(progress[1].started, 500000);
 	CU_ASSERT_TRUE(progress[1].ended > progress[0].ended);
@@ -346,7 +211,7 @@ static void test_mix(void)
 	CU_ASSERT_EQUAL(progress[2].ended, VL_WORKLOAD_NEVER);
 	CU_ASSERT_TRUE(progress[2].bytes_arrived > 16u << 20);
 	CU_ASSERT_EQUAL(progress[2].unexpected, 0);
-	tear_down();
+	bench_tear_down();
 	vl_plan_release(&incast);
 	vl_plan_release(&ring);
 	vl_plan_release(&permutation);
@@ -355,7 +220,7 @@ static void test_mix(void)
 /* Beside flows on the same endpoints, which had an application before and have it after. */
 static void test_beside_flows(void)
 {
-	const struct vl_traffic_config traffic = {.largest_message = LARGEST};
+	const struct vl_traffic_config traffic = {.largest_message = BENCH_LARGEST};
 	const struct vl_flow_config config = {.transport = IBV_QPT_RC,
 					      .verb = VL_FLOW_WRITE,
 					      .size = 100000,
@@ -373,27 +238,27 @@ static void test_beside_flows(void)
 	struct vl_flow *flow;
 	struct vl_plan plan;
 
-	set_up(4, 0);
-	client = vl_traffic_create(endpoints[0], &traffic, NULL);
-	server = vl_traffic_create(endpoints[1], &traffic, NULL);
+	bench_set_up(4, 0);
+	client = vl_traffic_create(bench.endpoints[0], &traffic, NULL);
+	server = vl_traffic_create(bench.endpoints[1], &traffic, NULL);
 	CU_ASSERT_FATAL(client && server);
 	flow = vl_flow_create(client, server, &config, 0, NULL);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(flow);
 	vl_plan_init(&plan, 4);
 	CU_ASSERT_EQUAL_FATAL(vl_plan_ring_all_reduce(&plan, 400000, 0), 0);
-	ring = workload("ring", &plan);
-	add(&ring);
-	run(SECOND / 10);
-	CU_ASSERT_TRUE(vl_workload_engine_is_finished(engine));
-	vl_network_run_until(network, SECOND);
-	check_steps(0);
+	ring = bench_workload("ring", &plan);
+	bench_add(&ring);
+	bench_run(SECOND / 10);
+	CU_ASSERT_TRUE(vl_workload_engine_is_finished(bench.engine));
+	vl_network_run_until(bench.network, SECOND);
+	bench_check_steps(0);
 	CU_ASSERT_TRUE(vl_traffic_is_finished(client));
 	CU_ASSERT_EQUAL(vl_flow_progress(flow, 0)->completed, 20);
-	vl_workload_engine_destroy(engine);
-	CU_ASSERT_PTR_EQUAL(endpoints[0]->application.context, client);
+	vl_workload_engine_destroy(bench.engine);
+	CU_ASSERT_PTR_EQUAL(bench.endpoints[0]->application.context, client);
 	vl_traffic_destroy(client);
 	vl_traffic_destroy(server);
-	vl_network_destroy(network);
+	vl_network_destroy(bench.network);
 	vl_plan_release(&plan);
 }
 
@@ -405,36 +270,36 @@ static void test_failure(void)
 	struct vl_workload_config config;
 	struct vl_plan plan;
 
-	set_up(3, 1);
+	bench_set_up(3, 1);
 	vl_plan_init(&plan, 3);
 	CU_ASSERT_EQUAL_FATAL(vl_plan_incast(&plan, 100000), 0);
-	config = workload("incast", &plan);
+	config = bench_workload("incast", &plan);
 	config.rounds = 2;
 	config.qp.retry_count = 1;
-	add(&config);
-	config = workload("next", &plan);
+	bench_add(&config);
+	config = bench_workload("next", &plan);
 	config.after = first;
 	config.after_count = 1;
-	add(&config);
-	run(10 * SECOND);
-	CU_ASSERT_TRUE(vl_workload_engine_is_finished(engine));
-	vl_network_run_until(network, 20 * SECOND);
-	progress = vl_workload_progress(engine, 0);
+	bench_add(&config);
+	bench_run(10 * SECOND);
+	CU_ASSERT_TRUE(vl_workload_engine_is_finished(bench.engine));
+	vl_network_run_until(bench.network, 20 * SECOND);
+	progress = vl_workload_progress(bench.engine, 0);
 	CU_ASSERT_EQUAL(progress.status, IBV_WC_RETRY_EXC_ERR);
 	CU_ASSERT_EQUAL(progress.failed, 2);
 	CU_ASSERT_EQUAL(progress.finished, 0);
 	CU_ASSERT_EQUAL(progress.ended, VL_WORKLOAD_NEVER);
-	progress = vl_workload_progress(engine, 1);
+	progress = vl_workload_progress(bench.engine, 1);
 	CU_ASSERT_EQUAL(progress.started, VL_WORKLOAD_NEVER);
 	CU_ASSERT_EQUAL(progress.messages_posted, 0);
-	tear_down();
+	bench_tear_down();
 	vl_plan_release(&plan);
 }
 
 static void refuse(const struct vl_workload_config *config, int status, const char *text)
 {
-	CU_ASSERT_EQUAL(vl_workload_engine_add(engine, config), status);
-	CU_ASSERT_PTR_NOT_NULL(strstr(vl_workload_engine_error(engine), text));
+	CU_ASSERT_EQUAL(vl_workload_engine_add(bench.engine, config), status);
+	CU_ASSERT_PTR_NOT_NULL(strstr(vl_workload_engine_error(bench.engine), text));
 }
 
 static void test_refused(void)
@@ -443,10 +308,10 @@ static void test_refused(void)
 	struct vl_workload_config good, config;
 	struct vl_plan plan;
 
-	set_up(3, 0);
+	bench_set_up(3, 0);
 	vl_plan_init(&plan, 3);
 	CU_ASSERT_EQUAL_FATAL(vl_plan_ring_all_reduce(&plan, 300, 0), 0);
-	good = workload("it", &plan);
+	good = bench_workload("it", &plan);
 	config = good;
 	config.endpoints = alike;
 	refuse(&config, -EINVAL, "of another rank");
@@ -458,7 +323,7 @@ static void test_refused(void)
 	config.rounds = UINT32_MAX;
 	refuse(&config, -E2BIG, "too many");
 	config = good;
-	config.message_size = LARGEST + 1;
+	config.message_size = BENCH_LARGEST + 1;
 	refuse(&config, -EINVAL, "messages of");
 	config = good;
 	config.depth = 0;
@@ -473,11 +338,11 @@ static void test_refused(void)
 	config = good;
 	config.is_background = true;
 	refuse(&config, -EINVAL, "waits");
-	CU_ASSERT_EQUAL(vl_workload_engine_add(engine, &good), 0);
-	CU_ASSERT_EQUAL(vl_workload_engine_connect(engine, 0), 0);
+	CU_ASSERT_EQUAL(vl_workload_engine_add(bench.engine, &good), 0);
+	CU_ASSERT_EQUAL(vl_workload_engine_connect(bench.engine, 0), 0);
 	refuse(&good, -EBUSY, "too late");
-	CU_ASSERT_EQUAL(vl_workload_engine_connect(engine, 0), -EALREADY);
-	tear_down();
+	CU_ASSERT_EQUAL(vl_workload_engine_connect(bench.engine, 0), -EALREADY);
+	bench_tear_down();
 	vl_plan_release(&plan);
 }
 
