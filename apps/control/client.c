@@ -9,92 +9,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apps/control/channel.h"
+#include "apps/control/client_private.h"
 
 #define SECOND           UINT64_C(1000000000)
 #define DEFAULT_PATIENCE (5 * SECOND)
 /* Of a clock: the shortest round trip counts. */
 #define PINGS 16u
-/* A server forgets who says nothing for long. */
-#define KEEP_ALIVE SECOND
-/* A step that waits for a neighbour is tried again so often. */
-#define RETRY_TIME UINT64_C(1000000)
-
-enum step {
-	STEP_CONNECT, /* for CONNECT_RESPONSE */
-	STEP_PREPARE, /* the channel waits for a neighbour */
-	STEP_HELLO,
-	STEP_PING,
-	STEP_OPEN,
-	STEP_CONNECT_QPS, /* those of the last answer wait for a neighbour */
-	STEP_READY,
-	STEP_KEEP_ALIVE,
-	STEP_COUNT,
-	STEP_TIMES,
-	STEP_CLOSE,
-	STEP_DONE,
-	STEP_FAILED,
-};
-
-struct vl_control_client {
-	struct vl_device *device;
-	struct vl_control_client_config config;
-	struct vl_generate_group **groups;
-	struct vl_control_stream *streams;
-	struct vl_cm_connection *connection; /* NULL: over */
-	struct vl_control_channel *channel;
-	enum step step;
-	char error[400];
-	bool is_ending;    /* pings are those at the end */
-	bool wants_end;    /* finish came while a keep-alive was under way */
-	uint64_t deadline; /* ns: of the answer, or of the next keep-alive */
-	uint32_t pings;
-	uint32_t group;        /* whose partners are made: groups, then streams */
-	uint32_t first, count; /* queue pairs in the open under way */
-	uint32_t connected;    /* of these */
-	struct vl_control_clock clocks[2];
-	struct vl_control_hello server;
-	enum vl_control_clock_kind clock;
-	struct vl_control_one_way **one_ways; /* by group; NULL: not stamped */
-	struct vl_control_counters counters;
-	struct vl_control_message message;
-};
 
 /* ---- Failing and asking --------------------------------------------------------------------- */
 
-static void fail(struct vl_control_client *client, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void fail(struct vl_control_client *client, const char *format, ...)
+void vl_control_client_fail(struct vl_control_client *client, const char *format, ...)
 {
 	va_list arguments;
 
-	if (client->step == STEP_FAILED || client->step == STEP_DONE)
+	if (client->step == VL_CLIENT_STEP_FAILED || client->step == VL_CLIENT_STEP_DONE)
 		return;
-	client->step = STEP_FAILED;
+	client->step = VL_CLIENT_STEP_FAILED;
 	client->deadline = VL_NO_DEADLINE;
 	va_start(arguments, format);
 	vsnprintf(client->error, sizeof(client->error), format, arguments);
 	va_end(arguments);
 }
 
-/* Sends client->message and waits for its answer. */
-static void ask(struct vl_control_client *client, enum step step, uint64_t now)
+void vl_control_client_ask(struct vl_control_client *client, enum vl_client_step step, uint64_t now)
 {
 	int status = vl_control_channel_send(client->channel, &client->message, now);
 
 	client->step = step;
 	client->deadline = now + client->config.patience;
 	if (status)
-		fail(client, "the request '%s' cannot be sent: %s",
-		     vl_control_type_name(client->message.type), strerror(-status));
+		vl_control_client_fail(client, "the request '%s' cannot be sent: %s",
+				       vl_control_type_name(client->message.type),
+				       strerror(-status));
 }
 
-static void ask_ping(struct vl_control_client *client, enum step step, uint64_t now)
+static void ask_ping(struct vl_control_client *client, enum vl_client_step step, uint64_t now)
 {
 	client->message.type = VL_CONTROL_PING;
 	client->message.ping = (struct vl_control_ping){.sent = now};
-	ask(client, step, now);
+	vl_control_client_ask(client, step, now);
 }
 
 static void ask_hello(struct vl_control_client *client, uint64_t now)
@@ -117,156 +70,10 @@ static void ask_hello(struct vl_control_client *client, uint64_t now)
 		if (client->streams[i].largest_message > hello->largest_message)
 			hello->largest_message = client->streams[i].largest_message;
 	}
-	ask(client, STEP_HELLO, now);
-}
-
-static uint32_t largest_send(const struct vl_mix_config *mix)
-{
-	uint32_t largest = 0;
-
-	for (uint32_t i = 0; i < mix->count; i++) {
-		if (mix->entries[i].verb <= VL_FLOW_SEND_IMM && mix->entries[i].most > largest)
-			largest = mix->entries[i].most;
-	}
-	return largest;
-}
-
-static int64_t clock_offset(const struct vl_control_client *client)
-{
-	return client->clock == VL_CLOCK_SAME ? 0 : client->clocks[0].offset;
-}
-
-static void ask_open_stream(struct vl_control_client *client, uint64_t now)
-{
-	const struct vl_control_stream *stream =
-		&client->streams[client->group - client->config.group_count];
-	struct vl_control_open *open = &client->message.open;
-
-	client->count = stream->count - client->first;
-	if (client->count > VL_CONTROL_MAX_QPS)
-		client->count = VL_CONTROL_MAX_QPS;
-	client->message.type = VL_CONTROL_OPEN;
-	*open = (struct vl_control_open){
-		.transport = stream->transport,
-		.path_mtu = client->config.path_mtu,
-		.receive_depth = stream->receive_depth,
-		.receive_size = stream->receive_depth ? stream->largest_message : 0,
-		.traffic_class = stream->traffic_class,
-		.priority = stream->priority,
-		.count = client->count};
-	for (uint32_t i = 0; i < client->count; i++)
-		open->qps[i] =
-			(struct vl_control_qp){stream->local_qpn + client->first + i, stream->psn};
-	ask(client, STEP_OPEN, now);
-}
-
-/* Asks for partners of the next queue pairs, or is ready. */
-static void ask_open(struct vl_control_client *client, uint64_t now)
-{
-	const struct vl_generate_group_config *config;
-	struct vl_control_open *open = &client->message.open;
-	struct vl_generate_group *group;
-	struct vl_queue_pair_address local;
-
-	if (client->group == client->config.group_count + client->config.stream_count) {
-		client->step = STEP_READY;
-		client->deadline = now + KEEP_ALIVE;
-		return;
-	}
-	if (client->group >= client->config.group_count) {
-		ask_open_stream(client, now);
-		return;
-	}
-	group = client->groups[client->group];
-	config = vl_generate_group_configuration(group);
-	client->count = config->qps - client->first;
-	if (client->count > VL_CONTROL_MAX_QPS)
-		client->count = VL_CONTROL_MAX_QPS;
-	client->message.type = VL_CONTROL_OPEN;
-	*open = (struct vl_control_open){
-		.transport = config->qp.transport,
-		.path_mtu = config->qp.path_mtu,
-		.receive_depth = vl_mix_takes_receives(&config->mix) ? 2 * config->depth : 0,
-		.receive_size = largest_send(&config->mix),
-		.traffic_class = config->qp.traffic_class,
-		.priority = config->qp.priority,
-		.timeout = config->qp.timeout,
-		.retry_count = config->qp.retry_count,
-		.rnr_retry = config->qp.rnr_retry,
-		.is_stamped = client->one_ways[client->group] != NULL,
-		.group = client->group,
-		.clock_offset = clock_offset(client),
-		.count = client->count};
-	if (config->qp.cc)
-		open->cc = *config->qp.cc;
-	for (uint32_t i = 0; i < client->count; i++) {
-		vl_generate_group_local(group, client->first + i, &local);
-		open->qps[i] = (struct vl_control_qp){local.qpn, local.psn};
-	}
-	ask(client, STEP_OPEN, now);
+	vl_control_client_ask(client, VL_CLIENT_STEP_HELLO, now);
 }
 
 /* ---- Answers ------------------------------------------------------------------------------- */
-
-/* The partners in client->message, as long as neighbours are known. */
-static void connect_qps(struct vl_control_client *client, uint64_t now)
-{
-	const struct vl_control_opened *opened = &client->message.opened;
-	struct vl_generate_group *group = client->groups[client->group];
-	struct vl_queue_pair_address peer = {.gid = client->config.server,
-					     .qkey = opened->qkey,
-					     .address = opened->address,
-					     .length = opened->length,
-					     .rkey = opened->rkey};
-	int status;
-
-	for (; client->connected < client->count; client->connected++) {
-		peer.qpn = opened->qps[client->connected].qpn;
-		peer.psn = opened->qps[client->connected].psn;
-		status = vl_generate_group_connect(group, client->first + client->connected, &peer,
-						   now);
-		if (status == -EAGAIN) {
-			client->step = STEP_CONNECT_QPS;
-			return;
-		}
-		if (status) {
-			fail(client, "queue pair %u cannot be connected: %s",
-			     client->first + client->connected, strerror(-status));
-			return;
-		}
-	}
-	client->first += client->count;
-	if (client->first == vl_generate_group_configuration(group)->qps) {
-		client->first = 0;
-		client->group++;
-	}
-	ask_open(client, now);
-}
-
-static void take_opened(struct vl_control_client *client, uint64_t now)
-{
-	const struct vl_control_opened *opened = &client->message.opened;
-	const struct vl_control_stream *stream;
-
-	client->connected = 0;
-	if (opened->count != client->count) {
-		fail(client, "the peer made %u queue pairs in place of %u", opened->count,
-		     client->count);
-		return;
-	}
-	if (client->group < client->config.group_count) {
-		connect_qps(client, now);
-		return;
-	}
-	stream = &client->streams[client->group - client->config.group_count];
-	stream->opened(stream->context, client->first, opened);
-	client->first += client->count;
-	if (client->first == stream->count) {
-		client->first = 0;
-		client->group++;
-	}
-	ask_open(client, now);
-}
 
 static void take_pong(struct vl_control_client *client, uint64_t now)
 {
@@ -277,18 +84,18 @@ static void take_pong(struct vl_control_client *client, uint64_t now)
 	if (pong->sent <= now && error < clock->error)
 		*clock = (struct vl_control_clock){(int64_t)(pong->arrived - pong->sent - error),
 						   error};
-	if (client->step == STEP_KEEP_ALIVE) {
-		client->step = STEP_READY;
-		client->deadline = now + KEEP_ALIVE;
+	if (client->step == VL_CLIENT_STEP_KEEP_ALIVE) {
+		client->step = VL_CLIENT_STEP_READY;
+		client->deadline = now + VL_CLIENT_KEEP_ALIVE;
 		if (client->wants_end)
 			vl_control_client_finish(client, now);
 	} else if (++client->pings < PINGS) {
-		ask_ping(client, STEP_PING, now);
+		ask_ping(client, VL_CLIENT_STEP_PING, now);
 	} else if (client->is_ending) {
 		client->message.type = VL_CONTROL_COUNT;
-		ask(client, STEP_COUNT, now);
+		vl_control_client_ask(client, VL_CLIENT_STEP_COUNT, now);
 	} else {
-		ask_open(client, now);
+		vl_control_client_open_next(client, now);
 	}
 }
 
@@ -297,14 +104,17 @@ static void take_pong(struct vl_control_client *client, uint64_t now)
 static uint64_t clock_error(const struct vl_control_client *client)
 {
 	const struct vl_control_clock *begin = &client->clocks[0], *end = &client->clocks[1];
-	int64_t moved = end->offset - begin->offset;
-	uint64_t at_end;
+	uint64_t moved, at_end;
 
 	if (client->clock == VL_CLOCK_SAME)
 		return 0;
 	if (begin->error == UINT64_MAX || end->error == UINT64_MAX)
 		return UINT64_MAX;
-	at_end = end->error + (uint64_t)(moved < 0 ? -moved : moved);
+	/* The peer says what it likes: the two may be further apart than a signed number is wide.
+	 */
+	moved = end->offset > begin->offset ? (uint64_t)end->offset - (uint64_t)begin->offset
+					    : (uint64_t)begin->offset - (uint64_t)end->offset;
+	at_end = moved > UINT64_MAX - end->error ? UINT64_MAX : end->error + moved;
 	return at_end > begin->error ? at_end : begin->error;
 }
 
@@ -316,10 +126,11 @@ static void ask_times(struct vl_control_client *client, uint32_t first, uint64_t
 	if (client->group < client->config.group_count) {
 		client->message.type = VL_CONTROL_TIMES;
 		client->message.times = (struct vl_control_times){client->group, first};
-		ask(client, STEP_TIMES, now);
+		client->times_from = first;
+		vl_control_client_ask(client, VL_CLIENT_STEP_TIMES, now);
 	} else {
 		client->message.type = VL_CONTROL_CLOSE;
-		ask(client, STEP_CLOSE, now);
+		vl_control_client_ask(client, VL_CLIENT_STEP_CLOSE, now);
 	}
 }
 
@@ -330,6 +141,12 @@ static void take_times(struct vl_control_client *client, uint64_t now)
 	struct vl_histogram *times = &one_way->found.times;
 	uint32_t next = timed->next;
 
+	if (next && next <= client->times_from) {
+		vl_control_client_fail(client,
+				       "the peer's times go on from slot %u, and not behind %u",
+				       next, client->times_from);
+		return;
+	}
 	for (uint32_t i = 0; i < timed->slot_count; i++)
 		times->slots[timed->slots[i].slot] = timed->slots[i].count;
 	if (!next) {
@@ -346,21 +163,21 @@ static void take_times(struct vl_control_client *client, uint64_t now)
 	ask_times(client, next, now);
 }
 
-static enum vl_control_type expected(enum step step)
+static enum vl_control_type expected(enum vl_client_step step)
 {
 	switch (step) {
-	case STEP_HELLO:
+	case VL_CLIENT_STEP_HELLO:
 		return VL_CONTROL_HELLO;
-	case STEP_PING:
-	case STEP_KEEP_ALIVE:
+	case VL_CLIENT_STEP_PING:
+	case VL_CLIENT_STEP_KEEP_ALIVE:
 		return VL_CONTROL_PONG;
-	case STEP_OPEN:
+	case VL_CLIENT_STEP_OPEN:
 		return VL_CONTROL_OPENED;
-	case STEP_COUNT:
+	case VL_CLIENT_STEP_COUNT:
 		return VL_CONTROL_COUNTERS;
-	case STEP_TIMES:
+	case VL_CLIENT_STEP_TIMES:
 		return VL_CONTROL_TIMED;
-	case STEP_CLOSE:
+	case VL_CLIENT_STEP_CLOSE:
 		return VL_CONTROL_CLOSED;
 	default:
 		return VL_CONTROL_ERROR;
@@ -372,9 +189,10 @@ static void take_answer(struct vl_control_client *client, uint64_t now)
 	const struct vl_control_message *message = &client->message;
 
 	if (message->type == VL_CONTROL_ERROR) {
-		fail(client, "the peer refuses: %s", message->error);
+		vl_control_client_fail(client, "the peer refuses: %s", message->error);
 	} else if (message->type != expected(client->step)) {
-		fail(client, "the peer said '%s' unasked", vl_control_type_name(message->type));
+		vl_control_client_fail(client, "the peer said '%s' unasked",
+				       vl_control_type_name(message->type));
 	} else if (message->type == VL_CONTROL_HELLO) {
 		char here[VL_CONTROL_CLOCK_TEXT];
 
@@ -382,11 +200,11 @@ static void take_answer(struct vl_control_client *client, uint64_t now)
 		client->server = message->hello;
 		client->clock = vl_control_clock_compare(here, client->server.clock);
 		client->pings = 0;
-		ask_ping(client, STEP_PING, now);
+		ask_ping(client, VL_CLIENT_STEP_PING, now);
 	} else if (message->type == VL_CONTROL_PONG) {
 		take_pong(client, now);
 	} else if (message->type == VL_CONTROL_OPENED) {
-		take_opened(client, now);
+		vl_control_client_take_opened(client, now);
 	} else if (message->type == VL_CONTROL_COUNTERS) {
 		client->counters = message->counters;
 		client->group = 0;
@@ -394,7 +212,7 @@ static void take_answer(struct vl_control_client *client, uint64_t now)
 	} else if (message->type == VL_CONTROL_TIMED) {
 		take_times(client, now);
 	} else {
-		client->step = STEP_DONE;
+		client->step = VL_CLIENT_STEP_DONE;
 		client->deadline = VL_NO_DEADLINE;
 		vl_cm_disconnect(client->connection, now);
 	}
@@ -406,13 +224,14 @@ static void prepare(struct vl_control_client *client, uint64_t now)
 {
 	int status = vl_control_channel_connect(client->channel, client->connection, now);
 
-	client->step = STEP_PREPARE;
+	client->step = VL_CLIENT_STEP_PREPARE;
 	if (status == -EAGAIN)
 		return;
 	if (!status)
 		status = vl_cm_establish(client->connection, NULL, 0, now);
 	if (status)
-		fail(client, "the control connection cannot be made: %s", strerror(-status));
+		vl_control_client_fail(client, "the control connection cannot be made: %s",
+				       strerror(-status));
 	else
 		ask_hello(client, now);
 }
@@ -427,19 +246,21 @@ static void take_event(void *context, const struct vl_cm_event *event, uint64_t 
 		break;
 	case VL_CM_EVENT_REJECTED:
 		client->connection = NULL;
-		fail(client,
-		     "the peer rejects the control connection (reason %d): no 'verbline endpoint' "
-		     "listens there, or it has no room",
-		     event->status);
+		vl_control_client_fail(client,
+				       "the peer rejects the control connection (reason %d): no "
+				       "'verbline endpoint' "
+				       "listens there, or it has no room",
+				       event->status);
 		break;
 	case VL_CM_EVENT_UNREACHABLE:
 		client->connection = NULL;
-		fail(client, "the peer does not answer: %s; is it up, and its address right?",
-		     strerror(-event->status));
+		vl_control_client_fail(
+			client, "the peer does not answer: %s; is it up, and its address right?",
+			strerror(-event->status));
 		break;
 	case VL_CM_EVENT_DISCONNECTED:
 		vl_control_channel_stop(client->channel, now);
-		fail(client, "the peer ended the control connection");
+		vl_control_client_fail(client, "the peer ended the control connection");
 		break;
 	case VL_CM_EVENT_TIMEWAIT_EXIT:
 		client->connection = NULL;
@@ -454,34 +275,34 @@ void vl_control_client_poll(struct vl_control_client *client, uint64_t now)
 	char error[200];
 	int received;
 
-	if (client->step == STEP_CONNECT || client->step >= STEP_DONE)
+	if (client->step == VL_CLIENT_STEP_CONNECT || client->step >= VL_CLIENT_STEP_DONE)
 		return;
-	if (client->step == STEP_PREPARE) {
+	if (client->step == VL_CLIENT_STEP_PREPARE) {
 		prepare(client, now);
 		return;
 	}
-	if (client->step == STEP_CONNECT_QPS) {
-		connect_qps(client, now);
+	if (client->step == VL_CLIENT_STEP_CONNECT_QPS) {
+		vl_control_client_connect_qps(client, now);
 		return;
 	}
 	received = vl_control_channel_receive(client->channel, &client->message, error,
 					      sizeof(error), now);
 	if (received == -EINVAL)
-		fail(client, "the peer's message is not understood: %s", error);
+		vl_control_client_fail(client, "the peer's message is not understood: %s", error);
 	else if (received < 0)
-		fail(client, "the control connection is broken");
+		vl_control_client_fail(client, "the control connection is broken");
 	else if (received)
 		take_answer(client, now);
-	else if (now >= client->deadline && client->step == STEP_READY)
-		ask_ping(client, STEP_KEEP_ALIVE, now);
+	else if (now >= client->deadline && client->step == VL_CLIENT_STEP_READY)
+		ask_ping(client, VL_CLIENT_STEP_KEEP_ALIVE, now);
 	else if (now >= client->deadline)
-		fail(client, "the peer has not answered for %.1f s",
-		     (double)client->config.patience / (double)SECOND);
+		vl_control_client_fail(client, "the peer has not answered for %.1f s",
+				       (double)client->config.patience / (double)SECOND);
 }
 
 uint64_t vl_control_client_next_deadline(const struct vl_control_client *client)
 {
-	if (client->step == STEP_PREPARE || client->step == STEP_CONNECT_QPS)
+	if (client->step == VL_CLIENT_STEP_PREPARE || client->step == VL_CLIENT_STEP_CONNECT_QPS)
 		return 0;
 	return client->deadline;
 }
@@ -583,11 +404,11 @@ void vl_control_client_close(struct vl_control_client *client, uint64_t now)
 void vl_control_client_finish(struct vl_control_client *client, uint64_t now)
 {
 	client->wants_end = true;
-	if (client->step != STEP_READY)
+	if (client->step != VL_CLIENT_STEP_READY)
 		return;
 	client->is_ending = true;
 	client->pings = 0;
-	ask_ping(client, STEP_PING, now);
+	ask_ping(client, VL_CLIENT_STEP_PING, now);
 }
 
 /* ---- Reading ------------------------------------------------------------------------------- */
@@ -595,15 +416,15 @@ void vl_control_client_finish(struct vl_control_client *client, uint64_t now)
 enum vl_control_client_state vl_control_client_state(const struct vl_control_client *client)
 {
 	switch (client->step) {
-	case STEP_CONNECT:
-	case STEP_PREPARE:
+	case VL_CLIENT_STEP_CONNECT:
+	case VL_CLIENT_STEP_PREPARE:
 		return VL_CONTROL_CONNECTING;
-	case STEP_READY:
-	case STEP_KEEP_ALIVE:
+	case VL_CLIENT_STEP_READY:
+	case VL_CLIENT_STEP_KEEP_ALIVE:
 		return VL_CONTROL_READY;
-	case STEP_DONE:
+	case VL_CLIENT_STEP_DONE:
 		return VL_CONTROL_DONE;
-	case STEP_FAILED:
+	case VL_CLIENT_STEP_FAILED:
 		return VL_CONTROL_FAILED;
 	default:
 		return client->is_ending ? VL_CONTROL_ENDING : VL_CONTROL_OPENING;
@@ -627,11 +448,11 @@ struct vl_control_clock vl_control_client_clock(const struct vl_control_client *
 
 const struct vl_control_counters *vl_control_client_counters(const struct vl_control_client *client)
 {
-	return client->step == STEP_DONE ? &client->counters : NULL;
+	return client->step == VL_CLIENT_STEP_DONE ? &client->counters : NULL;
 }
 
 const struct vl_control_one_way *vl_control_client_one_way(const struct vl_control_client *client,
 							   uint32_t group)
 {
-	return client->step == STEP_DONE ? client->one_ways[group] : NULL;
+	return client->step == VL_CLIENT_STEP_DONE ? client->one_ways[group] : NULL;
 }

@@ -175,6 +175,16 @@ static int put_body(json_t *object, const struct vl_control_message *message)
 	}
 }
 
+void vl_control_refuse(struct vl_control_message *message, const char *format, ...)
+{
+	va_list arguments;
+
+	message->type = VL_CONTROL_ERROR;
+	va_start(arguments, format);
+	vsnprintf(message->error, sizeof(message->error), format, arguments);
+	va_end(arguments);
+}
+
 int vl_control_encode(const struct vl_control_message *message, char *text, size_t size)
 {
 	json_t *object = json_pack("{s:s}", "type", vl_control_type_name(message->type));

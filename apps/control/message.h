@@ -138,6 +138,9 @@ struct vl_control_message {
 	};
 };
 
+/* Makes it an error, in words for people. */
+void vl_control_refuse(struct vl_control_message *message, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 const char *vl_control_type_name(enum vl_control_type type);
 /* The length of the text, without an ending NUL, or -EMSGSIZE or -ENOMEM. */
 int vl_control_encode(const struct vl_control_message *message, char *text, size_t size);

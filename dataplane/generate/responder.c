@@ -61,12 +61,18 @@ static void destroy_responder(struct responder *responder)
 		vl_destroy_ah(responder->ah);
 }
 
+uint32_t vl_responder_set_shrink(struct vl_responder_set *set, uint32_t most)
+{
+	while (set->count && most--)
+		destroy_responder(&set->responders[--set->count]);
+	return set->count;
+}
+
 void vl_responder_set_destroy(struct vl_responder_set *set)
 {
 	if (!set)
 		return;
-	for (uint32_t i = 0; i < set->count; i++)
-		destroy_responder(&set->responders[i]);
+	vl_responder_set_shrink(set, UINT32_MAX);
 	if (set->recv_cq)
 		vl_destroy_cq(set->recv_cq);
 	if (set->send_cq)

@@ -27,6 +27,9 @@ struct vl_responder_set *vl_responder_set_create(struct vl_device *device,
 						 int *error);
 /* Queue pairs go with it. NULL is fine. */
 void vl_responder_set_destroy(struct vl_responder_set *set);
+/* Destroys up to so many queue pairs, the newest first; returns how many are left. The set is not
+ * polled any more. */
+uint32_t vl_responder_set_shrink(struct vl_responder_set *set, uint32_t most);
 /* Posts again the receives that were used up. */
 void vl_responder_set_poll(struct vl_responder_set *set, uint64_t now);
 

@@ -6,6 +6,7 @@
 
 #include "apps/control/channel.h"
 #include "apps/control/client.h"
+#include "apps/control/partners.h"
 #include "apps/control/server.h"
 #include "dataplane/network.h"
 #include "tests/support/hosts.h"
@@ -558,6 +559,41 @@ static void test_gone_while_opening(void)
 	tear_down();
 }
 
+/* What is asked of many queue pairs takes as many steps as it needs, and is right all the same. */
+static void test_in_steps(void)
+{
+	static struct vl_control_message open, answer;
+	const struct vl_control_hello hello = {.largest_message = 100, .qps = 600};
+	struct vl_control_budget budget = {
+		.max_qps = 1000, .max_memory = 1 << 20, .largest_message = 1000};
+	struct vl_control_partners *made;
+	uint64_t count = 0;
+	unsigned int steps = 1;
+
+	set_up(NULL, 0);
+	budget.device = far->device;
+	budget.qps_made = &count;
+	made = vl_control_partners_open(&budget, &hello, &answer);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(made);
+	open.open = (struct vl_control_open){
+		.transport = IBV_QPT_RC, .path_mtu = IBV_MTU_1024, .count = 200};
+	for (unsigned int i = 0; i < 3; i++)
+		CU_ASSERT_TRUE(vl_control_partners_make(made, &open.open, 0, &answer, 0));
+	CU_ASSERT_EQUAL(count, 600);
+	answer.type = VL_CONTROL_COUNT;
+	while (!vl_control_partners_add_up(made, &answer, 5))
+		steps++;
+	CU_ASSERT_EQUAL(steps, 3);
+	CU_ASSERT_EQUAL(answer.counters.qps, 600);
+	vl_control_partners_leave(made);
+	CU_ASSERT_EQUAL(budget.qp_count, 600 - VL_CONTROL_BATCH);
+	CU_ASSERT_TRUE(vl_control_budget_poll(&budget));
+	CU_ASSERT_FALSE(vl_control_budget_poll(&budget));
+	CU_ASSERT_EQUAL(budget.qp_count, 0);
+	CU_ASSERT_EQUAL(budget.memory, 0);
+	tear_down();
+}
+
 static const struct test tests[] = {
 	{"conversation", test_conversation},
 	{"with_loss", test_with_loss},
@@ -570,6 +606,7 @@ static const struct test tests[] = {
 	{"receives_are_memory", test_receives_are_memory},
 	{"lingering", test_lingering},
 	{"gone_while_opening", test_gone_while_opening},
+	{"in_steps", test_in_steps},
 };
 
 int main(int argc, char **argv)
