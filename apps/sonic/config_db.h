@@ -170,7 +170,7 @@ struct vl_db_problem {
 	enum vl_db_problem_kind kind;
 	struct vl_db_place place;
 	const char *found, *right;
-	const char *port; /* NULL: concerns no single port */
+	const char *key; /* of the entry, in a table by port; NULL */
 	struct vl_db_problem *next;
 };
 
@@ -180,7 +180,10 @@ struct vl_db_problem {
 
 struct vl_config_db {
 	struct vl_db_document document;
-	bool is_dynamic_model;    /* DEVICE_METADATA|localhost|buffer_model */
+	bool is_dynamic_model; /* DEVICE_METADATA|localhost|buffer_model */
+	/* DEVICE_METADATA|localhost|default_pfcwd_status: PFC_WD is filled at the start. */
+	bool has_default_watchdog;
+	const char *hostname;     /* of a line card, by which its own queues are told; NULL */
 	struct vl_db_port *ports; /* by name, numbers in it as such: Ethernet8 before Ethernet16 */
 	struct vl_db_pool *pools;
 	struct vl_db_profile *profiles;

@@ -322,13 +322,18 @@ static void read_watchdogs(struct vl_config_db *db)
 static void read_global(struct vl_config_db *db)
 {
 	static const char *const models[] = {"traditional", "dynamic", NULL};
+	static const char *const states[] = {"disable", "enable", NULL};
 	const struct vl_db_table *table = vl_db_find_table(&db->document, "DEVICE_METADATA");
 	struct db_cell cell = {db, "DEVICE_METADATA", vl_db_find_entry(table, "localhost")};
-	unsigned int model = 0;
+	unsigned int model = 0, watchdog = 0;
 
-	if (cell.entry)
+	if (cell.entry) {
 		db_choice(&cell, "buffer_model", models, &model);
+		db_choice(&cell, "default_pfcwd_status", states, &watchdog);
+		db->hostname = db_text(&cell, "hostname");
+	}
 	db->is_dynamic_model = model == 1;
+	db->has_default_watchdog = watchdog == 1;
 	table = vl_db_find_table(&db->document, "LOSSLESS_TRAFFIC_PATTERN");
 	if (table && table->count) {
 		cell = (struct db_cell){db, table->name, &table->entries[0]};

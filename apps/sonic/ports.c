@@ -65,8 +65,7 @@ const struct vl_db_port *vl_db_find_port(const struct vl_config_db *db, const ch
 	return find_port(db, name);
 }
 
-/* Names in a table's keys: one, or several parted by commas, the last part but `parts` behind '|'.
- */
+/* Names in a table's keys: one, or several parted by commas. */
 struct names {
 	struct vl_config_db *db;
 	const char *at, *end;
@@ -77,11 +76,15 @@ static struct names names_of_key(struct vl_config_db *db, const char *key, bool 
 	const char *end = has_range ? strrchr(key, '|') : key + strlen(key);
 	struct names names = {db, key, end ? end : key};
 
-	/* On a chassis HOST|ASIC|PORT. */
+	/* On a chassis HOST|ASIC|PORT: queues to the ports of all line cards, of which those of
+	 * others are judged with the others' configurations. */
 	for (const char *at = key; at < names.end; at++) {
 		if (*at == '|')
 			names.at = at + 1;
 	}
+	if (names.at != key && db->hostname &&
+	    (strncmp(key, db->hostname, strlen(db->hostname)) || key[strlen(db->hostname)] != '|'))
+		names.at = names.end;
 	return names;
 }
 
@@ -362,12 +365,15 @@ static bool parse_range(const struct db_cell *cell, unsigned int most, unsigned 
 	return false;
 }
 
-/* Whether an entry for element n of a port is the first. */
+/* Whether an entry for element n of a port is the first. Of a chassis whose name is not known, the
+ * first is taken. */
 static bool is_first(const struct db_cell *cell, const struct vl_db_entry *before, const char *port,
 		     unsigned int n)
 {
 	if (!before)
 		return true;
+	if (strchr(cell->entry->key, '|') != strrchr(cell->entry->key, '|'))
+		return false;
 	db_problem(cell, VL_DB_DUPLICATE, NULL,
 		   vl_arena_print(&cell->db->document.arena, "%s|%u, of which %s|%s speaks too",
 				  port, n, cell->table, before->key),

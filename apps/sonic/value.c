@@ -23,6 +23,18 @@ struct vl_db_place vl_db_place(struct vl_config_db *db, const char *table,
 	return place;
 }
 
+static bool is_by_port(const char *table)
+{
+	static const char *const tables[] = {"PORT",         "PORT_QOS_MAP", "BUFFER_PG",
+					     "BUFFER_QUEUE", "QUEUE",        "PFC_WD"};
+
+	for (unsigned int i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		if (!strcmp(tables[i], table))
+			return true;
+	}
+	return false;
+}
+
 void db_problem(const struct db_cell *cell, enum vl_db_problem_kind kind, const char *field,
 		const char *found, const char *right)
 {
@@ -38,6 +50,7 @@ void db_problem(const struct db_cell *cell, enum vl_db_problem_kind kind, const 
 	}
 	problem->kind = kind;
 	problem->place = vl_db_place(db, cell->table, cell->entry, field);
+	problem->key = cell->entry && is_by_port(cell->table) ? cell->entry->key : NULL;
 	problem->found = found;
 	problem->right = right;
 	*db->problem_end = problem;
@@ -238,6 +251,9 @@ void db_bad_reference(const struct db_cell *cell, const char *field, const char 
 	char names[128] = "";
 	size_t used = 0;
 
+	/* Without the table of ports, a port that it does not have says nothing new. */
+	if (!table && !strcmp(target, "PORT"))
+		return;
 	for (unsigned int i = 0; table && i < table->count && used < sizeof(names); i++)
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
 					 table->entries[i].key);

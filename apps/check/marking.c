@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* ECN: whether it marks, and whether it does so before PFC pauses. */
+
+#include "apps/check/private.h"
+
+#include <math.h>
+
+static const char *const colours[VL_DB_COLOURS] = {"green", "yellow", "red"};
+
+static const char *threshold_name(struct check *check, unsigned int colour, const char *which)
+{
+	return check_text(check, "%s_%s_threshold", colours[colour], which);
+}
+
+/* Profiles by themselves, of any colour that is in use. */
+static void check_profile(struct check *check, const struct vl_db_wred *wred)
+{
+	for (unsigned int colour = 0; colour < VL_DB_COLOURS; colour++) {
+		uint64_t min = wred->colours[colour].min, max = wred->colours[colour].max;
+		uint64_t probability = wred->colours[colour].probability;
+
+		if (!wred->colours[colour].is_enabled)
+			continue;
+		if (min == VL_DB_UNSET || max == VL_DB_UNSET)
+			check_add(check, VL_CHECK_WRED_THRESHOLDS, NULL,
+				  check_place(check, "WRED_PROFILE", wred->entry, NULL),
+				  check_text(check, "%s has no %s", wred->name,
+					     threshold_name(check, colour,
+							    min == VL_DB_UNSET ? "min" : "max")),
+				  NULL, "both thresholds, in bytes");
+		else if (min > max)
+			check_add(check, VL_CHECK_WRED_THRESHOLDS, NULL,
+				  check_place(check, "WRED_PROFILE", wred->entry,
+					      threshold_name(check, colour, "min")),
+				  check_text(check, "%s: %s %llu is above the maximum", wred->name,
+					     threshold_name(check, colour, "min"),
+					     (unsigned long long)min),
+				  check_text(check, "%llu > %llu", (unsigned long long)min,
+					     (unsigned long long)max),
+				  check_text(check, "at most %llu", (unsigned long long)max));
+		if (!probability && min != max)
+			check_add(check, VL_CHECK_WRED_PROBABILITY, NULL,
+				  check_place(check, "WRED_PROFILE", wred->entry,
+					      check_text(check, "%s_drop_probability",
+							 colours[colour])),
+				  check_text(check,
+					     "%s: %s_drop_probability 0: nothing is marked up to "
+					     "the maximum, and everything above",
+					     wred->name, colours[colour]),
+				  NULL, "1 to 20 percent, or both thresholds alike");
+		else if (probability == 100 && min < max)
+			check_add(check, VL_CHECK_WRED_STEEP, NULL,
+				  check_place(check, "WRED_PROFILE", wred->entry,
+					      check_text(check, "%s_drop_probability",
+							 colours[colour])),
+				  check_text(check, "%s: %s_drop_probability 100%s", wred->name,
+					     colours[colour],
+					     wred->colours[colour].has_probability
+						     ? ""
+						     : ", as none is given"),
+				  NULL,
+				  "1 to 20 percent, if DCQCN is to even out many flows; 100 "
+				  "comes near to a step");
+	}
+}
+
+/* Packets are green unless a map or a meter says otherwise. */
+static void check_mode(struct check *check, const struct check_port *view, unsigned int queue)
+{
+	const struct vl_db_port *port = view->port;
+	const struct vl_db_queue *entry = &port->queues[queue];
+	const struct vl_db_wred *wred = entry->wred;
+
+	if (!wred ||
+	    (!wred->colours[VL_DB_GREEN].is_enabled && !wred->colours[VL_DB_GREEN].is_ecn)) {
+		check_add(check, VL_CHECK_ECN_OFF, port,
+			  check_place(check, "QUEUE", entry->entry, "wred_profile"),
+			  wred ? check_text(check,
+					    "queue %u has %s, which does nothing to green "
+					    "packets",
+					    queue, wred->name)
+			       : check_text(check, "queue %u has no WRED profile", queue),
+			  NULL,
+			  "a WRED profile with \"ecn\": \"ecn_all\" and \"wred_green_enable\": "
+			  "\"true\": without, nothing but pauses slows senders");
+		return;
+	}
+	if (!wred->colours[VL_DB_GREEN].is_enabled)
+		check_add(check, VL_CHECK_ECN_OFF, port,
+			  check_place(check, "WRED_PROFILE", wred->entry, "wred_green_enable"),
+			  check_text(check,
+				     "%s of queue %u has ecn, but wred_green_enable is not true",
+				     wred->name, queue),
+			  NULL, "\"wred_green_enable\": \"true\"");
+	for (unsigned int colour = 0; colour < VL_DB_COLOURS; colour++) {
+		if (!wred->colours[colour].is_enabled || wred->colours[colour].is_ecn)
+			continue;
+		check_add(check, VL_CHECK_ECN_MODE, port,
+			  check_place(check, "WRED_PROFILE", wred->entry, "ecn"),
+			  check_text(check,
+				     "%s of the lossless queue %u drops %s packets from %s on, "
+				     "ECN-capable ones too",
+				     wred->name, queue, colours[colour],
+				     threshold_name(check, colour, "min")),
+			  NULL, "\"ecn\": \"ecn_all\"");
+	}
+}
+
+/* The most congested ports at which what is marked is at most limit(n); 0: not even at one. */
+static unsigned int congested_below(const struct check *check, const struct vl_db_profile *profile,
+				    uint64_t threshold)
+{
+	unsigned int n;
+
+	for (n = 1; n <= check->db->port_count; n++) {
+		if ((double)threshold >= check_limit(check, profile, n))
+			break;
+	}
+	return n - 1;
+}
+
+static const char *show_limits(struct check *check, const struct vl_db_profile *profile,
+			       uint64_t min, uint64_t max)
+{
+	char text[1024];
+	size_t used = 0;
+	double alpha = ldexp(1, profile->dynamic_th);
+	unsigned int last = 0;
+
+	used = (size_t)snprintf(text, sizeof(text), "Kmin %llu, Kmax %llu\n",
+				(unsigned long long)min, (unsigned long long)max);
+	if (profile->static_th != VL_DB_UNSET)
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+					 "XOFF at static_th %llu + reserved\n",
+					 (unsigned long long)profile->static_th);
+	else
+		used += (size_t)snprintf(
+			text + used, sizeof(text) - used,
+			"XOFF at reserved + B * a / (1 + n * a), a = 2^%d = %g, B = %llu - %llu "
+			"reserved\n",
+			profile->dynamic_th, alpha, (unsigned long long)profile->pool->size,
+			(unsigned long long)check->reserved[profile->pool - check->db->pools]
+				.bytes);
+	for (unsigned int n = 1; n <= check->db->port_count && used < sizeof(text); n *= 2) {
+		last = n;
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+					 "%s%9.0f B  with %u congested port%s", n > 1 ? "\n" : "",
+					 check_limit(check, profile, n), n, n > 1 ? "s" : "");
+	}
+	if (last < check->db->port_count && used < sizeof(text))
+		snprintf(text + used, sizeof(text) - used, "\n%9.0f B  with %u congested ports",
+			 check_limit(check, profile, check->db->port_count), check->db->port_count);
+	return check_text(check, "%s", text);
+}
+
+/*
+ * One sender at each of n congested ports: the queue is as long as what its sender's group holds,
+ * so that the queue's thresholds and the group's can be compared. With more senders to a queue it
+ * is longer before they are paused.
+ */
+static void check_against_pfc(struct check *check, const struct check_port *view,
+			      unsigned int group, unsigned int queue)
+{
+	const struct vl_db_port *port = view->port;
+	const struct vl_db_profile *profile = port->pgs[group].profile;
+	const struct vl_db_wred *wred = port->queues[queue].wred;
+	uint64_t min, max;
+	unsigned int below_min, below_max, ports = (unsigned int)check->options->congested;
+	double limit;
+
+	if (!profile || !profile->pool || !wred || !wred->colours[VL_DB_GREEN].is_enabled ||
+	    !wred->colours[VL_DB_GREEN].is_ecn)
+		return;
+	min = wred->colours[VL_DB_GREEN].min;
+	max = wred->colours[VL_DB_GREEN].max;
+	limit = check_limit(check, profile, 1);
+	if (min == VL_DB_UNSET || max == VL_DB_UNSET || isinf(limit))
+		return;
+	below_min = congested_below(check, profile, min);
+	below_max = congested_below(check, profile, max);
+	if (ports > check->db->port_count)
+		ports = check->db->port_count;
+	if (below_min < 1)
+		check_add(check, VL_CHECK_ECN_AFTER_PFC, port,
+			  check_place(check, "WRED_PROFILE", wred->entry, "green_min_threshold"),
+			  check_text(check,
+				     "%s marks from %llu bytes on; the group of %s sends XOFF at "
+				     "%.0f",
+				     wred->name, (unsigned long long)min, profile->name, limit),
+			  show_limits(check, profile, min, max),
+			  check_text(check,
+				     "green_max_threshold up to %.0f (XOFF with %u congested "
+				     "ports), and green_min_threshold well below; or a larger "
+				     "dynamic_th",
+				     check_limit(check, profile, ports), ports));
+	else if (below_max < ports)
+		check_add(check, VL_CHECK_ECN_NEAR_PFC, port,
+			  check_place(check, "WRED_PROFILE", wred->entry, "green_max_threshold"),
+			  check_text(check,
+				     "%s marks everything from %llu bytes on; the group of %s "
+				     "sends XOFF before when %u ports are congested, and before "
+				     "anything is marked from %u on",
+				     wred->name, (unsigned long long)max, profile->name,
+				     below_max + 1, below_min + 1),
+			  show_limits(check, profile, min, max),
+			  check_text(check,
+				     "green_max_threshold up to %.0f (%u congested ports, "
+				     "--congested); or a larger dynamic_th",
+				     check_limit(check, profile, ports), ports));
+}
+
+static void check_against_limit(struct check *check, const struct check_port *view,
+				unsigned int queue)
+{
+	const struct vl_db_port *port = view->port;
+	const struct vl_db_profile *profile = port->queue_buffers[queue].profile;
+	const struct vl_db_wred *wred = port->queues[queue].wred;
+	double limit = check_limit(check, profile, 1);
+
+	if (!wred || !profile || wred->colours[VL_DB_GREEN].min == VL_DB_UNSET ||
+	    !wred->colours[VL_DB_GREEN].is_enabled || isinf(limit) ||
+	    (double)wred->colours[VL_DB_GREEN].min < limit)
+		return;
+	check_add(check, VL_CHECK_ECN_BEYOND_QUEUE, port,
+		  check_place(check, "WRED_PROFILE", wred->entry, "green_min_threshold"),
+		  check_text(check, "%s marks from %llu bytes on; queue %u holds %.0f by %s",
+			     wred->name, (unsigned long long)wred->colours[VL_DB_GREEN].min, queue,
+			     limit, profile->name),
+		  check_text(check, "%llu >= %.0f",
+			     (unsigned long long)wred->colours[VL_DB_GREEN].min, limit),
+		  check_text(check, "green_max_threshold below %.0f", limit));
+}
+
+void check_marking(struct check *check)
+{
+	for (unsigned int i = 0; i < check->db->wred_count; i++)
+		check_profile(check, &check->db->wreds[i]);
+	for (unsigned int i = 0; i < check->db->port_count; i++) {
+		const struct check_port *view = &check->ports[i];
+
+		for (unsigned int tc = 0; tc < VL_DB_TCS; tc++) {
+			int queue = vl_db_queue_of_tc(view->port, tc);
+			int group = vl_db_pg_of_tc(view->port, tc);
+
+			if (!(view->lossless_tcs & view->reached_tcs & 1u << tc) || queue < 0)
+				continue;
+			check_mode(check, view, (unsigned int)queue);
+			check_against_pfc(check, view, (unsigned int)group, (unsigned int)queue);
+			check_against_limit(check, view, (unsigned int)queue);
+		}
+	}
+}
