@@ -9,9 +9,7 @@
 
 /* Beyond so many pairs a histogram for each would take too much memory. */
 #define MAX_PAIR_HISTOGRAMS 1024u
-/* Assured forwarding code points, whose upper three bits a switch takes for the priority. */
-#define DSCP_OF_PRIORITY(priority) ((uint8_t)((priority)*8 + 2))
-#define RNR_RETRY_FOREVER          7
+#define RNR_RETRY_FOREVER   7
 
 struct vl_lab_fabric *vl_lab_fabric_create(const struct vl_scenario *scenario)
 {
@@ -174,7 +172,7 @@ static void flow_config(const struct vl_lab_fabric *fabric, unsigned int number,
 		.rate = flow->rate,
 		.path_mtu = (enum ibv_mtu)(IBV_MTU_256 + scenario->path_mtu),
 		.priority = (uint8_t)flow->priority,
-		.dscp = DSCP_OF_PRIORITY(flow->priority),
+		.dscp = VL_SCENARIO_DSCP(flow->priority),
 		.timeout = (uint8_t)flow->timeout,
 		.retry_count = (uint8_t)flow->retries,
 		.rnr_retry = RNR_RETRY_FOREVER,

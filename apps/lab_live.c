@@ -9,6 +9,7 @@
 #include "apps/lab_fabric.h"
 #include "apps/lab_measure.h"
 #include "apps/lab_run.h"
+#include "apps/scenario/switch_config.h"
 #include "dataplane/capture/live.h"
 #include "dataplane/runtime/eal.h"
 #include "dataplane/runtime/live_network.h"
@@ -66,16 +67,19 @@ static int add_nodes(struct lab *lab)
 {
 	const struct vl_scenario *scenario = lab->run->scenario;
 	struct vl_endpoint_config endpoint;
-	struct vl_switch_config sw;
+	struct vl_switch_config *sw;
 	unsigned int worker;
 
 	choose_workers(lab);
 	for (unsigned int i = 0; i < scenario->node_count; i++) {
 		worker = lab->fabric->nodes[i].worker;
 		if (scenario->nodes[i].sw) {
-			vl_scenario_switch_config(scenario, scenario->nodes[i].sw, &sw);
+			sw = vl_scenario_switch_config(scenario, scenario->nodes[i].sw);
+			if (!sw)
+				return vl_error_set(&lab->error, -ENOMEM, "out of memory");
 			lab->nodes[i] = vl_live_network_add_switch(
-				lab->network, worker, scenario->nodes[i].name, &sw, &lab->error);
+				lab->network, worker, scenario->nodes[i].name, sw, &lab->error);
+			free(sw);
 		} else {
 			vl_lab_endpoint_config(scenario, i, &endpoint);
 			lab->nodes[i] = vl_live_network_add_endpoint(lab->network, worker,

@@ -4,6 +4,7 @@
 #include "apps/lab_measure.h"
 
 #include "apps/lab_totals.h"
+#include "apps/scenario/switch_config.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,14 +84,15 @@ static void describe_bottleneck(const struct vl_lab_meter *meter)
 	const struct vl_link_result *link = &meter->results->links[meter->bottleneck];
 	struct vl_bottleneck_result *result = &meter->results->bottleneck;
 	const struct vl_scenario_switch *sw = scenario->nodes[link->node].sw;
+	struct vl_red_curve curve;
 
 	result->node = scenario->nodes[link->node].name;
 	result->neighbour = scenario->nodes[link->neighbour].name;
 	result->rate = link->rate;
 	result->has_queue = sw != NULL;
-	if (sw && sw->has_ecn) {
-		result->kmin = sw->ecn.kmin;
-		result->kmax = sw->ecn.kmax;
+	if (sw && vl_scenario_marking(scenario, sw, link->port, &curve)) {
+		result->kmin = curve.kmin;
+		result->kmax = curve.kmax;
 	}
 }
 

@@ -4,6 +4,7 @@
 #include "apps/lab_fabric.h"
 #include "apps/lab_measure.h"
 #include "apps/lab_run.h"
+#include "apps/scenario/switch_config.h"
 #include "dataplane/network.h"
 
 #include <errno.h>
@@ -45,13 +46,16 @@ static int add_nodes(struct lab *lab, char *error, size_t error_size)
 {
 	const struct vl_scenario *scenario = lab->run->scenario;
 	struct vl_endpoint_config endpoint;
-	struct vl_switch_config sw;
+	struct vl_switch_config *sw;
 
 	for (unsigned int i = 0; i < scenario->node_count; i++) {
 		if (scenario->nodes[i].sw) {
-			vl_scenario_switch_config(scenario, scenario->nodes[i].sw, &sw);
+			sw = vl_scenario_switch_config(scenario, scenario->nodes[i].sw);
+			if (!sw)
+				return -ENOMEM;
 			lab->nodes[i] =
-				vl_network_add_switch(lab->network, scenario->nodes[i].name, &sw);
+				vl_network_add_switch(lab->network, scenario->nodes[i].name, sw);
+			free(sw);
 		} else {
 			vl_lab_endpoint_config(scenario, i, &endpoint);
 			lab->nodes[i] = vl_network_add_endpoint(lab->network, &endpoint);

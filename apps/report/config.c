@@ -58,8 +58,11 @@ static json_t *value_json(const struct vl_field *field, const void *value, bool 
 		return *(const char *const *)value ? json_string(*(const char *const *)value)
 						   : NULL;
 	case VL_FIELD_QUANTITY:
+		if (field->takes_auto && *(const uint64_t *)value == VL_AUTOMATIC)
+			return json_string("auto");
 		return json_integer((json_int_t) * (const uint64_t *)value);
 	case VL_FIELD_FRACTION:
+	case VL_FIELD_RATIO:
 		return json_real(*(const double *)value);
 	case VL_FIELD_CHOICE:
 		return json_string(field->choices[*(const unsigned int *)value]);

@@ -5,6 +5,8 @@
 
 #include "apps/scenario/scenario.h"
 
+#include "apps/scenario/switch_config.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +102,7 @@ void vl_scenario_check_cc(struct vl_loader *loader, struct vl_scenario_cc *cc)
 
 /* ---- Switches ---------------------------------------------------------------------------- */
 
-static uint8_t data_priorities(const struct vl_scenario *scenario)
+uint8_t vl_scenario_data_priorities(const struct vl_scenario *scenario)
 {
 	const struct vl_scenario_flow *flows = scenario->flows.elements;
 	uint8_t mask = 0;
@@ -110,62 +112,39 @@ static uint8_t data_priorities(const struct vl_scenario *scenario)
 	return mask;
 }
 
-void vl_scenario_switch_config(const struct vl_scenario *scenario,
-			       const struct vl_scenario_switch *sw, struct vl_switch_config *config)
+static void check_built_switch(struct vl_loader *loader, const struct vl_scenario *scenario,
+			       const struct vl_scenario_switch *sw)
 {
-	static const enum vl_red_point points[] = {
-		[VL_SCENARIO_ECN_DEQUEUE] = VL_RED_AT_DEQUEUE,
-		[VL_SCENARIO_ECN_ENQUEUE] = VL_RED_AT_ENQUEUE,
-	};
-	uint8_t data = data_priorities(scenario);
-	struct vl_switch_queue_config *queue;
-
-	vl_switch_config_defaults(config, scenario->nodes[sw->node].ports, sw->buffer);
-	config->mac[0] = 0x02;
-	config->mac[1] = 0x5c;
-	config->mac[3] = (uint8_t)(sw->node >> 8);
-	config->mac[4] = (uint8_t)sw->node;
-	config->seed = scenario->seed + sw->node;
-	config->port.queues[VL_SCENARIO_CNP_PRIORITY].scheduler.type = VL_SCHEDULING_STRICT;
-	for (unsigned int i = 0; i < VL_SWITCH_PRIORITIES; i++) {
-		bool is_lossless = sw->has_pfc && data >> i & 1;
-
-		queue = &config->port.queues[i];
-		if (sw->queue_limit && !is_lossless)
-			queue->buffer.threshold = vl_threshold_static(sw->queue_limit);
-		if (is_lossless)
-			vl_switch_config_lossless(&config->port, (uint8_t)i, sw->pfc.xoff,
-						  sw->pfc.xon, sw->pfc.headroom);
-		if (!(data >> i & 1))
-			continue;
-		if (sw->has_ecn)
-			queue->red = vl_red_marking(points[sw->ecn.point], sw->ecn.kmin,
-						    sw->ecn.kmax, sw->ecn.pmax);
-	}
-}
-
-static void check_switch(struct vl_loader *loader, const struct vl_scenario *scenario,
-			 struct vl_scenario_switch *sw)
-{
-	struct vl_switch_config config;
+	struct vl_switch_config *config = vl_scenario_switch_config(scenario, sw);
 	const char *error;
-	unsigned int before = loader->problems->count;
 
-	if (sw->has_ecn && sw->ecn.kmin > sw->ecn.kmax)
-		vl_section_problem(loader, &sw->ecn.section, "kmin",
-				   "is above kmax; it must be kmax or less");
-	if (sw->has_pfc && sw->pfc.xon > sw->pfc.xoff)
-		vl_section_problem(loader, &sw->pfc.section, "xon",
-				   "is above xoff; it must be xoff or less");
-	if (sw->queue_limit > sw->buffer)
-		vl_section_problem(loader, &sw->section, "queue_limit",
-				   "is above the buffer; it must be the buffer or less");
-	if (loader->problems->count != before || !scenario->nodes || !scenario->nodes[sw->node].sw)
+	if (!config) {
+		loader->out_of_memory = true;
 		return;
-	vl_scenario_switch_config(scenario, sw, &config);
-	error = vl_switch_config_error(&config);
+	}
+	error = vl_switch_config_error(config);
 	if (error)
 		vl_section_problem(loader, &sw->section, NULL, "%s", error);
+	free(config);
+}
+
+/* whole: the topology is built. */
+static void check_switches(struct vl_loader *loader, struct vl_scenario *scenario, bool whole)
+{
+	unsigned int before = loader->problems->count;
+	unsigned int count = scenario->node_count - scenario->endpoint_count;
+	struct vl_scenario_switch *sw;
+
+	for (unsigned int i = 0; scenario->built_switches && i < count; i++) {
+		sw = &scenario->built_switches[i];
+		sw->has_ecn = sw->ecn.section.node != 0;
+		sw->has_pfc = sw->pfc.section.node != 0 || sw->groups.count;
+		vl_scenario_check_switch(loader, sw);
+	}
+	if (!whole || loader->problems->count != before)
+		return;
+	for (unsigned int i = 0; i < count; i++)
+		check_built_switch(loader, scenario, &scenario->built_switches[i]);
 }
 
 /* ---- Flows ------------------------------------------------------------------------------- */
@@ -388,7 +367,6 @@ static void refuse_unbuilt(struct vl_loader *loader, const struct vl_scenario *s
 
 void vl_scenario_check(struct vl_loader *loader, struct vl_scenario *scenario)
 {
-	struct vl_scenario_switch *switches = scenario->switches.elements;
 	struct vl_scenario_flow *flows = scenario->flows.elements;
 	bool whole;
 
@@ -399,11 +377,7 @@ void vl_scenario_check(struct vl_loader *loader, struct vl_scenario *scenario)
 		check_flow(loader, scenario, &flows[i]);
 	check_times(loader, scenario);
 	whole = vl_scenario_build_topology(loader, scenario);
-	for (unsigned int i = 0; i < scenario->switches.count; i++) {
-		switches[i].has_ecn = switches[i].ecn.section.node != 0;
-		switches[i].has_pfc = switches[i].pfc.section.node != 0;
-		check_switch(loader, scenario, &switches[i]);
-	}
+	check_switches(loader, scenario, whole);
 	if (!whole || !scenario->pair_count)
 		return;
 	check_starts(loader, scenario);

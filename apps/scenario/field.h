@@ -52,6 +52,23 @@
 		.name = key, .kind = VL_FIELD_TEXTS, .offset = offsetof(type, member),             \
 		.help = text, .least = low, .most = high                                           \
 	}
+/* "auto" stands for VL_AUTOMATIC. */
+#define AUTOMATIC_FIELD(key, type, member, unit, low, high, text)                                  \
+	{                                                                                          \
+		.name = key, .kind = VL_FIELD_QUANTITY, .offset = offsetof(type, member),          \
+		.help = text, .quantity = VL_QUANTITY_##unit, .least = low, .most = high,          \
+		.takes_auto = true                                                                 \
+	}
+#define RATIO_FIELD(key, type, member, text)                                                       \
+	{                                                                                          \
+		.name = key, .kind = VL_FIELD_RATIO, .offset = offsetof(type, member),             \
+		.help = text                                                                       \
+	}
+#define TRUTH_FIELD(key, type, member, text)                                                       \
+	{                                                                                          \
+		.name = key, .kind = VL_FIELD_TRUTH, .offset = offsetof(type, member),             \
+		.help = text                                                                       \
+	}
 /* Not required by itself: a check of the whole says when it is. */
 #define OPTIONAL_LIST_FIELD(key, type, member, inner, low, high, text)                             \
 	{                                                                                          \

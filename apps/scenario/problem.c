@@ -18,6 +18,20 @@ static bool is_before(const struct vl_place *a, const struct vl_place *b)
 	return a->column < b->column;
 }
 
+static bool is_known(const struct vl_problems *problems, const struct vl_problem *problem)
+{
+	const struct vl_problem *known;
+
+	for (unsigned int i = 0; i < problems->count && i < VL_MAX_PROBLEMS; i++) {
+		known = &problems->list[i];
+		if (!is_before(&known->place, &problem->place) &&
+		    !is_before(&problem->place, &known->place) &&
+		    !strcmp(known->text, problem->text))
+			return true;
+	}
+	return false;
+}
+
 void vl_problem_add(struct vl_problems *problems, struct vl_place place, const char *field,
 		    const char *format, ...)
 {
@@ -26,8 +40,6 @@ void vl_problem_add(struct vl_problems *problems, struct vl_place place, const c
 	unsigned int at;
 	int used = 0;
 
-	if (problems->count++ >= VL_MAX_PROBLEMS)
-		return;
 	if (field && *field)
 		used = snprintf(problem.text, sizeof(problem.text), "%.120s: ", field);
 	va_start(arguments, format);
@@ -35,6 +47,9 @@ void vl_problem_add(struct vl_problems *problems, struct vl_place place, const c
 	va_end(arguments);
 	/* What was typed may be quoted in it. */
 	vl_make_printable(problem.text);
+	/* What is said once for many may be found wrong for each of them. */
+	if (is_known(problems, &problem) || problems->count++ >= VL_MAX_PROBLEMS)
+		return;
 	for (at = problems->count - 1; at && is_before(&place, &problems->list[at - 1].place); at--)
 		problems->list[at] = problems->list[at - 1];
 	problems->list[at] = problem;

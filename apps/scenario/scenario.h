@@ -28,6 +28,8 @@
 #define VL_SCENARIO_MAX_QPS       65536u
 #define VL_SCENARIO_MAX_FILE_SIZE (1u << 20)
 #define VL_SCENARIO_CNP_PRIORITY  6u
+/* Assured forwarding code points, whose upper three bits a switch takes for the class. */
+#define VL_SCENARIO_DSCP(priority) ((uint8_t)((priority)*8 + 2))
 
 struct vl_scenario_cc {
 	struct vl_section section;
@@ -214,9 +216,8 @@ unsigned int vl_scenario_find_node(const struct vl_scenario *scenario, const cha
  * why. */
 int vl_scenario_find_port(const struct vl_scenario *scenario, const char *text, unsigned int *node,
 			  unsigned int *port, char *error, size_t error_size);
-void vl_scenario_switch_config(const struct vl_scenario *scenario,
-			       const struct vl_scenario_switch *sw,
-			       struct vl_switch_config *config);
+/* Priorities of messages, bit n for priority n. */
+uint8_t vl_scenario_data_priorities(const struct vl_scenario *scenario);
 
 /* check.c: works out cc->resolved. */
 void vl_scenario_check_cc(struct vl_loader *loader, struct vl_scenario_cc *cc);

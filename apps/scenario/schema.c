@@ -163,6 +163,23 @@ static void take_truth(struct vl_loader *loader, int node, const char *path, con
 			       "'%.40s' is neither true nor false", text);
 }
 
+static void take_ratio(struct vl_loader *loader, int node, const char *path, const char *text,
+		       double *value)
+{
+	char *end;
+	double dividend = strtod(text, &end), divisor = 1;
+
+	if (*end == '/' && end != text && end[1])
+		divisor = strtod(end + 1, &end);
+	if (*end || end == text || !(dividend >= divisor / 1024 && dividend <= divisor * 1024))
+		vl_problem_add(
+			loader->problems, vl_node_place(loader, node), path,
+			"'%.40s' is no number from 1/1024 to 1024; write one as 0.125 or 1/8",
+			text);
+	else
+		*value = dividend / divisor;
+}
+
 static void take_scalar(struct vl_loader *loader, int node, const struct vl_field *field,
 			const char *path, void *value)
 {
@@ -182,6 +199,10 @@ static void take_scalar(struct vl_loader *loader, int node, const struct vl_fiel
 	}
 	switch (field->kind) {
 	case VL_FIELD_QUANTITY:
+		if (field->takes_auto && !strcmp(text, "auto")) {
+			*(uint64_t *)value = VL_AUTOMATIC;
+			break;
+		}
 		status = vl_quantity_parse(field->quantity, text, field->least, field->most, &whole,
 					   error, sizeof(error));
 		if (!status)
@@ -191,6 +212,9 @@ static void take_scalar(struct vl_loader *loader, int node, const struct vl_fiel
 		status = vl_fraction_parse(text, 0, 1, &part, error, sizeof(error));
 		if (!status)
 			*(double *)value = part;
+		break;
+	case VL_FIELD_RATIO:
+		take_ratio(loader, node, path, text, value);
 		break;
 	case VL_FIELD_CHOICE:
 		take_choice(loader, node, field, path, text, value);

@@ -25,6 +25,7 @@ enum vl_field_kind {
 	VL_FIELD_NAME,     /* const char *: letters, digits, '-', '_'; at most VL_MAX_NAME */
 	VL_FIELD_QUANTITY, /* uint64_t, least..most in the unit of .quantity */
 	VL_FIELD_FRACTION, /* double, 0..1 */
+	VL_FIELD_RATIO,    /* double, 1/1024..1024, as "0.125" or "1/8" */
 	VL_FIELD_CHOICE,   /* unsigned int, an index into choices */
 	VL_FIELD_TRUTH,    /* bool */
 	VL_FIELD_MAPPING,  /* a structure by .schema */
@@ -34,7 +35,8 @@ enum vl_field_kind {
 	VL_FIELD_SERIES,   /* struct vl_list of struct vl_text_list: a mapping of names to such */
 };
 
-#define VL_MAX_NAME 24
+#define VL_MAX_NAME  24
+#define VL_AUTOMATIC UINT64_MAX
 
 struct vl_schema;
 
@@ -46,6 +48,7 @@ struct vl_field {
 	bool is_required;
 	enum vl_quantity quantity;
 	uint64_t least, most;       /* LIST, TEXTS, SERIES: of elements */
+	bool takes_auto;            /* QUANTITY: the word auto stands for VL_AUTOMATIC */
 	const char *const *choices; /* ends with NULL */
 	const struct vl_schema *schema;
 	/* MAPPING: a single value stands for a mapping with this key alone; NULL: it does not. */

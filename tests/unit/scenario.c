@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include "apps/scenario/scenario.h"
+#include "apps/scenario/switch_config.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
@@ -156,7 +157,7 @@ static void test_values(void)
 		"- {name: f, from: a, to: b, verb: fetch_add, messages: 10, priority: 5,\n"
 		"   congestion_control: {algorithm: fixed, rate: 10Gb/s}}\n";
 	struct vl_scenario *scenario = parse(text, NULL);
-	struct vl_switch_config config;
+	struct vl_switch_config *config;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);
 	CU_ASSERT_EQUAL(scenario->seed, UINT64_MAX);
@@ -169,13 +170,15 @@ static void test_values(void)
 	CU_ASSERT_EQUAL(scenario->pairs[0].flow->size, 8);
 	CU_ASSERT_PTR_EQUAL(scenario->pairs[0].flow->cc.resolved.algorithm, &vl_cc_fixed);
 	CU_ASSERT_EQUAL(scenario->pairs[0].flow->cc.resolved.fixed_rate, UINT64_C(10000000000));
-	vl_scenario_switch_config(scenario, scenario->nodes[2].sw, &config);
-	CU_ASSERT_EQUAL(config.ports, 2);
-	CU_ASSERT_EQUAL(config.port.queues[5].red.point, VL_RED_AT_ENQUEUE);
-	CU_ASSERT_EQUAL(config.port.queues[5].red.curves[VL_COLOUR_GREEN].kmax, 200000);
-	CU_ASSERT_TRUE(config.port.groups[5].lossless);
-	CU_ASSERT_EQUAL(config.port.queues[3].red.point, VL_RED_OFF);
-	CU_ASSERT_FALSE(config.port.groups[6].lossless);
+	config = vl_scenario_switch_config(scenario, scenario->nodes[2].sw);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(config);
+	CU_ASSERT_EQUAL(config->ports, 2);
+	CU_ASSERT_EQUAL(config->port.queues[5].red.point, VL_RED_AT_ENQUEUE);
+	CU_ASSERT_EQUAL(config->port.queues[5].red.curves[VL_COLOUR_GREEN].kmax, 200000);
+	CU_ASSERT_TRUE(config->port.groups[5].lossless);
+	CU_ASSERT_EQUAL(config->port.queues[3].red.point, VL_RED_OFF);
+	CU_ASSERT_FALSE(config->port.groups[6].lossless);
+	free(config);
 	vl_scenario_free(scenario);
 }
 
@@ -336,10 +339,11 @@ static void test_contradictions(void)
 		"f.yaml:5:48: congestion_control.parameters.rpg_ai_rate: '0' is too small; allowed "
 		"is "
 		"1 to 800000 (Mb/s)\n");
-	refused(HEAD "switches: [{name: x, ecn: {kmin: 500KB}, pfc: {xoff: 1KB}}]\n"
-		     "links: [{from: a, to: x}, {from: b, to: x}]\n" FLOWS,
+	refused(HEAD
+		"switches: [{name: x, ecn: {kmin: 500KB, kmax: 1KB}, pfc: {xon: 2KB, xoff: 1KB}}]\n"
+		"links: [{from: a, to: x}, {from: b, to: x}]\n" FLOWS,
 		"f.yaml:3:34: switches[0].ecn.kmin: is above kmax; it must be kmax or less\n"
-		"f.yaml:3:47: switches[0].pfc.xon: is above xoff; it must be xoff or less\n");
+		"f.yaml:3:63: switches[0].pfc.xon: is above xoff; it must be xoff or less\n");
 	refused(HEAD "switches: [{name: x, buffer: 1MB, queue_limit: 2MB}]\n"
 		     "links: [{from: a, to: x}, {from: b, to: x}]\n" FLOWS,
 		"f.yaml:3:48: switches[0].queue_limit: is above the buffer; it must be the buffer "
