@@ -6,6 +6,7 @@
 #include "apps/scenario/scenario.h"
 
 #include "apps/scenario/switch_config.h"
+#include "dataplane/fabric/link_spec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -137,8 +138,6 @@ static void check_switches(struct vl_loader *loader, struct vl_scenario *scenari
 
 	for (unsigned int i = 0; scenario->built_switches && i < count; i++) {
 		sw = &scenario->built_switches[i];
-		sw->has_ecn = sw->ecn.section.node != 0;
-		sw->has_pfc = sw->pfc.section.node != 0 || sw->groups.count;
 		vl_scenario_check_switch(loader, sw);
 	}
 	if (!whole || loader->problems->count != before)
@@ -308,6 +307,43 @@ static void check_outputs(struct vl_loader *loader, const struct vl_scenario *sc
 		vl_section_problem(loader, &scenario->outputs.section, "pcap_at", "%s", error);
 }
 
+/* ---- Links --------------------------------------------------------------------------------- */
+
+/* By name: rate and delay follow. */
+static void check_link(struct vl_loader *loader, const struct vl_schema *schema,
+		       struct vl_scenario_links *links)
+{
+	struct vl_link_spec spec;
+	char error[256];
+
+	if (!links->link)
+		return;
+	if (vl_section_has(schema, &links->section, "rate"))
+		vl_section_problem(loader, &links->section, "rate",
+				   "follows from link; take out one of the two");
+	if (vl_section_has(schema, &links->section, "delay"))
+		vl_section_problem(loader, &links->section, "delay",
+				   "follows from link; take out one of the two");
+	if (vl_link_spec_parse(links->link, &spec, error, sizeof(error))) {
+		vl_section_problem(loader, &links->section, "link", "%s", error);
+		return;
+	}
+	links->rate = spec.rate;
+	links->delay = spec.delay;
+}
+
+static void check_links(struct vl_loader *loader, struct vl_scenario *scenario)
+{
+	struct vl_scenario_links *links = scenario->links.elements;
+	struct vl_scenario_topology *topology = &scenario->topology;
+
+	for (unsigned int i = 0; i < scenario->links.count; i++)
+		check_link(loader, &vl_scenario_link_schema, &links[i]);
+	check_link(loader, &vl_scenario_tier_schema, &topology->link);
+	check_link(loader, &vl_scenario_tier_schema, &topology->uplink);
+	check_link(loader, &vl_scenario_tier_schema, &topology->core_link);
+}
+
 /* ---- Parts that are not there --------------------------------------------------------------- */
 
 static void require(struct vl_loader *loader, const struct vl_scenario *scenario, const char *field,
@@ -345,24 +381,15 @@ static void refuse_unbuilt_switch(struct vl_loader *loader, const struct vl_scen
 static void refuse_unbuilt(struct vl_loader *loader, const struct vl_scenario *scenario)
 {
 	const struct vl_scenario_switch *switches = scenario->switches.elements;
-	const struct vl_scenario_links *links = scenario->links.elements;
 
-	if (scenario->fabric != VL_SCENARIO_AS_CONFIGURED)
+	if (vl_scenario_is_infiniband(scenario))
 		vl_section_problem(loader, &scenario->section, "fabric",
-				   "only as_configured can be run yet");
-	if (scenario->infiniband.section.node)
-		vl_section_problem(loader, &scenario->section, "infiniband",
-				   "InfiniBand cannot be run yet; take it out");
+				   "InfiniBand cannot be run yet");
 	if (scenario->workloads.count)
 		vl_section_problem(loader, &scenario->section, "workloads",
 				   "workloads cannot be run yet; give flows");
 	for (unsigned int i = 0; i < scenario->switches.count; i++)
 		refuse_unbuilt_switch(loader, &switches[i]);
-	for (unsigned int i = 0; i < scenario->links.count; i++) {
-		if (links[i].link)
-			vl_section_problem(loader, &links[i].section, "link",
-					   "links cannot be named yet; give rate and delay");
-	}
 }
 
 void vl_scenario_check(struct vl_loader *loader, struct vl_scenario *scenario)
@@ -376,7 +403,9 @@ void vl_scenario_check(struct vl_loader *loader, struct vl_scenario *scenario)
 	for (unsigned int i = 0; i < scenario->flows.count; i++)
 		check_flow(loader, scenario, &flows[i]);
 	check_times(loader, scenario);
+	check_links(loader, scenario);
 	whole = vl_scenario_build_topology(loader, scenario);
+	vl_scenario_apply_fabric(scenario);
 	check_switches(loader, scenario, whole);
 	if (!whole || !scenario->pair_count)
 		return;

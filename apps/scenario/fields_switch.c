@@ -33,8 +33,8 @@ static const struct vl_field ecn_fields[] = {
 };
 static const struct vl_scenario_ecn ecn_defaults = {
 	.kmin = VL_AUTOMATIC, .kmax = VL_AUTOMATIC, .pmax = 0.2, .point = VL_SCENARIO_ECN_DEQUEUE};
-static const struct vl_schema ecn_schema = {ecn_fields, COUNT(ecn_fields),
-					    sizeof(struct vl_scenario_ecn), &ecn_defaults};
+const struct vl_schema vl_scenario_ecn_schema = {ecn_fields, COUNT(ecn_fields),
+						 sizeof(struct vl_scenario_ecn), &ecn_defaults};
 
 /* ---- The short form of PFC ----------------------------------------------------------------- */
 
@@ -57,8 +57,8 @@ static const struct vl_field pfc_fields[] = {
 };
 static const struct vl_scenario_pfc pfc_defaults = {
 	.xoff = VL_AUTOMATIC, .xon = VL_AUTOMATIC, .headroom = VL_AUTOMATIC, .quanta = 65535};
-static const struct vl_schema pfc_schema = {pfc_fields, COUNT(pfc_fields),
-					    sizeof(struct vl_scenario_pfc), &pfc_defaults};
+const struct vl_schema vl_scenario_pfc_schema = {pfc_fields, COUNT(pfc_fields),
+						 sizeof(struct vl_scenario_pfc), &pfc_defaults};
 
 /* ---- Pools, groups, queues ----------------------------------------------------------------- */
 
@@ -134,11 +134,11 @@ static const struct vl_field queue_fields[] = {
 		       VL_SCHEDULER_WEIGHT_MAX, "of dwrr and wrr [1]"),
 	MAPPING_FIELD("shaper", struct vl_scenario_queue, shaper, &shaper_schema,
 		      "a limit on what leaves the queue [off]"),
-	MAPPING_FIELD("ecn", struct vl_scenario_queue, ecn, &ecn_schema,
+	MAPPING_FIELD("ecn", struct vl_scenario_queue, ecn, &vl_scenario_ecn_schema,
 		      "marking of green packets, and of others that have no curve [off]"),
-	MAPPING_FIELD("ecn_yellow", struct vl_scenario_queue, yellow, &ecn_schema,
+	MAPPING_FIELD("ecn_yellow", struct vl_scenario_queue, yellow, &vl_scenario_ecn_schema,
 		      "marking of yellow packets [as green]"),
-	MAPPING_FIELD("ecn_red", struct vl_scenario_queue, red, &ecn_schema,
+	MAPPING_FIELD("ecn_red", struct vl_scenario_queue, red, &vl_scenario_ecn_schema,
 		      "marking of red packets [as green]"),
 };
 static const struct vl_scenario_queue queue_defaults = {.limit = VL_AUTOMATIC, .weight = 1};
@@ -207,9 +207,9 @@ static const struct vl_field switch_fields[] = {
 		       "longest queue of one port and priority [the buffer]"),
 	CHOICE_FIELD("trust", struct vl_scenario_switch, trust, trusts,
 		     "what says the class: dscp or pcp, of the VLAN tag [dscp]"),
-	MAPPING_FIELD("ecn", struct vl_scenario_switch, ecn, &ecn_schema,
+	MAPPING_FIELD("ecn", struct vl_scenario_switch, ecn, &vl_scenario_ecn_schema,
 		      "marking at every port, for the data's priorities [off]"),
-	MAPPING_FIELD("pfc", struct vl_scenario_switch, pfc, &pfc_schema,
+	MAPPING_FIELD("pfc", struct vl_scenario_switch, pfc, &vl_scenario_pfc_schema,
 		      "lossless by pauses, for the data's priorities [off]"),
 	OPTIONAL_LIST_FIELD("pools", struct vl_scenario_switch, pools, &pool_schema, 1,
 			    VL_BUFFER_POOLS, "parts of the buffer [one, all of it]"),

@@ -41,14 +41,14 @@ const struct vl_schema vl_scenario_link_schema = {link_fields, COUNT(link_fields
 						  sizeof(struct vl_scenario_links), &link_defaults};
 
 static const struct vl_field tier_fields[] = {COMMON_LINK_FIELDS};
-static const struct vl_schema tier_schema = {tier_fields, COUNT(tier_fields),
-					     sizeof(struct vl_scenario_links), &link_defaults};
+const struct vl_schema vl_scenario_tier_schema = {tier_fields, COUNT(tier_fields),
+						  sizeof(struct vl_scenario_links), &link_defaults};
 
 #define TIER_FIELD(key, member, text)                                                              \
 	{                                                                                          \
 		.name = key, .kind = VL_FIELD_MAPPING,                                             \
 		.offset = offsetof(struct vl_scenario_topology, member), .help = text,             \
-		.schema = &tier_schema, .shorthand = "link"                                        \
+		.schema = &vl_scenario_tier_schema, .shorthand = "link"                            \
 	}
 
 static const char *const kinds[] = {

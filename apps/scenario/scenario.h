@@ -181,7 +181,7 @@ struct vl_scenario {
 };
 
 extern const struct vl_schema vl_scenario_schema, vl_scenario_flow_schema, vl_scenario_cc_schema,
-	vl_scenario_link_schema, vl_scenario_topology_schema;
+	vl_scenario_link_schema, vl_scenario_tier_schema, vl_scenario_topology_schema;
 
 static inline bool vl_scenario_is_infiniband(const struct vl_scenario *scenario)
 {
@@ -230,6 +230,9 @@ bool vl_scenario_make_topology(struct vl_loader *loader, struct vl_scenario *sce
 /* topology.c: a cable between the next ports of two nodes. */
 void vl_scenario_join(struct vl_scenario *scenario, const struct vl_scenario_links *links,
 		      unsigned int a, unsigned int b);
+/* fabric.c: has_ecn and has_pfc of the built switches, and the algorithms of flows, by the fabric.
+ */
+void vl_scenario_apply_fabric(struct vl_scenario *scenario);
 /* bottleneck.c: false: no memory. */
 bool vl_scenario_find_bottleneck(struct vl_arena *arena, struct vl_scenario *scenario);
 

@@ -124,7 +124,8 @@ struct vl_scenario_switch {
 	unsigned int node;
 };
 
-extern const struct vl_schema vl_scenario_switch_schema, vl_scenario_queue_schema;
+extern const struct vl_schema vl_scenario_switch_schema, vl_scenario_queue_schema,
+	vl_scenario_ecn_schema, vl_scenario_pfc_schema;
 
 /* The index of a pool by its name, 0 without one; -1: there is none of that name. */
 int vl_scenario_find_pool(const struct vl_scenario_switch *sw, const char *name);

@@ -139,7 +139,7 @@ static void set_short_form(const struct port *port, struct vl_switch_port_config
 			continue;
 		if (sw->has_pfc && !sw->groups.count)
 			set_lossless(port, i, config);
-		if (sw->has_ecn)
+		if (sw->has_ecn && sw->ecn.section.node)
 			queue->red = make_red(port, &sw->ecn, &sw->ecn, &sw->ecn);
 	}
 }

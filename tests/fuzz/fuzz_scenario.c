@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "apps/scenario/scenario.h"
+#include "apps/scenario/switch_config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,7 +22,7 @@ static void require(int condition)
 
 static void check(const struct vl_scenario *scenario)
 {
-	struct vl_switch_config config;
+	struct vl_switch_config *config;
 	unsigned int node, port, qps = 0;
 	char error[256];
 
@@ -41,8 +42,10 @@ static void check(const struct vl_scenario *scenario)
 		require(vl_scenario_find_node(scenario, scenario->nodes[i].name) == i);
 		if (!scenario->nodes[i].sw)
 			continue;
-		vl_scenario_switch_config(scenario, scenario->nodes[i].sw, &config);
-		require(!vl_switch_config_error(&config));
+		config = vl_scenario_switch_config(scenario, scenario->nodes[i].sw);
+		require(config &&
+			(vl_scenario_is_infiniband(scenario) || !vl_switch_config_error(config)));
+		free(config);
 	}
 	if (scenario->outputs.pcap_at)
 		require(!vl_scenario_find_port(scenario, scenario->outputs.pcap_at, &node, &port,

@@ -343,7 +343,7 @@ static void test_contradictions(void)
 		"switches: [{name: x, ecn: {kmin: 500KB, kmax: 1KB}, pfc: {xon: 2KB, xoff: 1KB}}]\n"
 		"links: [{from: a, to: x}, {from: b, to: x}]\n" FLOWS,
 		"f.yaml:3:34: switches[0].ecn.kmin: is above kmax; it must be kmax or less\n"
-		"f.yaml:3:63: switches[0].pfc.xon: is above xoff; it must be xoff or less\n");
+		"f.yaml:3:64: switches[0].pfc.xon: is above xoff; it must be xoff or less\n");
 	refused(HEAD "switches: [{name: x, buffer: 1MB, queue_limit: 2MB}]\n"
 		     "links: [{from: a, to: x}, {from: b, to: x}]\n" FLOWS,
 		"f.yaml:3:48: switches[0].queue_limit: is above the buffer; it must be the buffer "
