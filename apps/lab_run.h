@@ -21,6 +21,9 @@ struct vl_lab_run {
 	unsigned int capture_node, capture_port;
 	uint64_t capture_from;  /* ns */
 	uint64_t capture_count; /* packets; 0: all */
+	/* Virtual: told now and then how much of the run is done, 0..1. NULL: nobody asks. */
+	void (*progress)(void *context, double part);
+	void *progress_context;
 	/* The user wants to leave: checked now and then. */
 	const volatile int *interrupted;
 	/* Live: for EAL. */

@@ -196,6 +196,9 @@ static void take_sample(struct lab *lab, uint64_t now)
 	vl_lab_meter_sample(lab->meter);
 	if (lab->run->view)
 		vl_view_update(lab->run->view);
+	if (lab->run->progress)
+		lab->run->progress(lab->run->progress_context,
+				   (double)now / (double)lab->run->scenario->duration);
 }
 
 static int run_to_end(struct lab *lab)

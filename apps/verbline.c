@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "apps/check/check.h"
+#include "apps/compare/compare.h"
 #include "apps/doctor/doctor.h"
 #include "apps/endpoint/endpoint.h"
 #include "apps/fault/command.h"
@@ -22,10 +23,10 @@
 #include "apps/verdict/command.h"
 
 static const struct vl_command *const commands[] = {
-	&vl_lab_command,    &vl_gen_command,      &vl_inspect_command, &vl_replay_command,
-	&vl_pfc_command,    &vl_endpoint_command, &vl_rping_command,   &vl_ucmatose_command,
-	&vl_udaddy_command, &vl_exercise_command, &vl_faults_command,  &vl_verdict_command,
-	&vl_links_command,  &vl_check_command,    &vl_doctor_command,
+	&vl_lab_command,      &vl_compare_command, &vl_gen_command,      &vl_inspect_command,
+	&vl_replay_command,   &vl_pfc_command,     &vl_endpoint_command, &vl_rping_command,
+	&vl_ucmatose_command, &vl_udaddy_command,  &vl_exercise_command, &vl_faults_command,
+	&vl_verdict_command,  &vl_links_command,   &vl_check_command,    &vl_doctor_command,
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* Throughput and the bottleneck's queue over time: one row a group, all on the same scales. */
+
+#include "apps/compare/page.h"
+
+#include <math.h>
+#include <string.h>
+
+#define WIDTH      540
+#define HEIGHT     180
+#define RIGHT      92 /* for the names of lines */
+#define MAX_LINES  4u
+#define LINE_SPACE 13
+
+static double time_end(const struct vl_page *page)
+{
+	double end = 0;
+
+	for (unsigned int i = 0; i < page->group_count; i++) {
+		const struct vl_record *record = page->groups[i].record;
+
+		if (record->head.sample_count)
+			end = fmax(end,
+				   (double)record->samples[record->head.sample_count - 1].time);
+	}
+	return end;
+}
+
+/* Lines of a throughput plot: the classes, or all together where they are many. */
+static unsigned int line_count(const struct vl_page *page)
+{
+	return page->class_count <= MAX_LINES ? page->class_count : 1;
+}
+
+static double line_value(const struct vl_page *page, const struct vl_record_sample *sample,
+			 unsigned int line)
+{
+	return (page->class_count <= MAX_LINES ? sample->classes[line] : sample->goodput) / 1e9;
+}
+
+static double highest_rate(const struct vl_page *page)
+{
+	double most = 0;
+
+	for (unsigned int i = 0; i < page->group_count; i++) {
+		const struct vl_record *record = page->groups[i].record;
+
+		for (unsigned int n = 0; n < record->head.sample_count; n++) {
+			for (unsigned int line = 0; line < line_count(page); line++)
+				most = fmax(most, line_value(page, &record->samples[n], line));
+		}
+	}
+	return most;
+}
+
+static double highest_queue(const struct vl_page *page)
+{
+	double most = 0;
+
+	for (unsigned int i = 0; i < page->group_count; i++) {
+		const struct vl_record *record = page->groups[i].record;
+
+		for (unsigned int n = 0; n < record->head.sample_count; n++)
+			most = fmax(most, (double)record->samples[n].queue_max);
+	}
+	return most / 1e3;
+}
+
+/* What is not measured lies in shade. */
+static void shade_warm_up(const struct vl_page *page, const struct vl_record *record,
+			  const struct vl_axis *x, const struct vl_axis *y)
+{
+	double at = vl_axis_place(x, (double)record->head.window_start);
+
+	if (record->head.window_start)
+		vl_svg_cell(page->out, x->from, y->to, at - x->from, y->from - y->to, "shade", 0.14,
+			    "warm-up, not measured");
+}
+
+/* Names at the ends of lines, pushed apart. */
+static void put_names(const struct vl_page *page, const struct vl_record *record,
+		      const struct vl_axis *x, const struct vl_axis *y)
+{
+	double at[MAX_LINES], last = -INFINITY;
+	unsigned int order[MAX_LINES], count = line_count(page), kept;
+	char text[VL_PLAN_LABEL];
+
+	for (unsigned int line = 0; line < count; line++) {
+		order[line] = line;
+		at[line] = vl_axis_place(
+			y, line_value(page, &record->samples[record->head.sample_count - 1], line));
+	}
+	for (unsigned int i = 1; i < count; i++) {
+		for (unsigned int n = i; n && at[order[n]] < at[order[n - 1]]; n--) {
+			kept = order[n];
+			order[n] = order[n - 1];
+			order[n - 1] = kept;
+		}
+	}
+	for (unsigned int i = 0; i < count; i++) {
+		last = fmax(at[order[i]], last + LINE_SPACE);
+		vl_svg_text(page->out, x->to + 6, last + 4, "start", "value", "%s",
+			    page->class_count <= MAX_LINES
+				    ? vl_page_short(record->classes[order[i]].name, 14, text)
+				    : "all");
+	}
+}
+
+static void put_rates(const struct vl_page *page, const struct vl_page_group *group, double end,
+		      double most)
+{
+	const struct vl_record *record = group->record;
+	struct vl_axis x = {.from = 62, .to = WIDTH - RIGHT, .unit = VL_AXIS_TIME};
+	struct vl_axis y = {.from = HEIGHT - 40, .to = 8};
+
+	vl_axis_fit(&x, 0, end, false);
+	x.high = end;
+	vl_axis_fit(&y, 0, most, false);
+	fputs("<figure><figcaption><b>", page->out);
+	vl_html_text(page->out, group->label);
+	fputs("</b>: payload that arrives</figcaption>", page->out);
+	vl_svg_begin(page->out, WIDTH, HEIGHT, "Throughput over time");
+	vl_svg_axes(page->out, &x, &y, "virtual time", "Gb/s");
+	shade_warm_up(page, record, &x, &y);
+	for (unsigned int line = 0; line < line_count(page); line++) {
+		bool is_bystander =
+			page->class_count <= MAX_LINES && !record->classes[line].crosses_bottleneck;
+
+		vl_svg_path_begin(page->out, is_bystander ? "line bystander" : "line solid",
+				  group->series);
+		for (unsigned int i = 0; i < record->head.sample_count; i++)
+			vl_svg_path_point(
+				page->out, i == 0,
+				vl_axis_place(&x, (double)record->samples[i].time),
+				vl_axis_place(&y, line_value(page, &record->samples[i], line)));
+		vl_svg_path_end(page->out);
+	}
+	if (record->head.sample_count)
+		put_names(page, record, &x, &y);
+	vl_svg_end(page->out);
+	fputs("</figure>\n", page->out);
+}
+
+static void put_threshold(const struct vl_page *page, const struct vl_axis *x,
+			  const struct vl_axis *y, double bytes, const char *name)
+{
+	double at = vl_axis_place(y, bytes / 1e3);
+
+	if (bytes <= 0 || bytes / 1e3 > y->high)
+		return;
+	vl_svg_line(page->out, x->from, at, x->to, at, "guide");
+	vl_svg_text(page->out, x->to + 6, at + 4, "start", "tick", "%s", name);
+}
+
+static void put_queue(const struct vl_page *page, const struct vl_page_group *group, double end,
+		      double most)
+{
+	const struct vl_record *record = group->record;
+	struct vl_axis x = {.from = 62, .to = WIDTH - RIGHT, .unit = VL_AXIS_TIME};
+	struct vl_axis y = {.from = HEIGHT - 40, .to = 8};
+	unsigned int count = record->head.sample_count;
+
+	vl_axis_fit(&x, 0, end, false);
+	x.high = end;
+	vl_axis_fit(&y, 0, most, false);
+	fputs("<figure><figcaption><b>", page->out);
+	vl_html_text(page->out, group->label);
+	fputs("</b>: queue at the bottleneck</figcaption>", page->out);
+	vl_svg_begin(page->out, WIDTH, HEIGHT, "Queue at the bottleneck over time");
+	vl_svg_axes(page->out, &x, &y, "virtual time", "KB");
+	shade_warm_up(page, record, &x, &y);
+	put_threshold(page, &x, &y, (double)record->head.kmin, "Kmin");
+	put_threshold(page, &x, &y, (double)record->head.kmax, "Kmax");
+	vl_svg_path_begin(page->out, "band", group->series);
+	for (unsigned int i = 0; i < count; i++)
+		vl_svg_path_point(page->out, i == 0,
+				  vl_axis_place(&x, (double)record->samples[i].time),
+				  vl_axis_place(&y, (double)record->samples[i].queue_max / 1e3));
+	for (unsigned int i = count; i-- > 0;)
+		vl_svg_path_point(page->out, false,
+				  vl_axis_place(&x, (double)record->samples[i].time),
+				  vl_axis_place(&y, 0));
+	vl_svg_path_end(page->out);
+	vl_svg_path_begin(page->out, "line solid", group->series);
+	for (unsigned int i = 0; i < count; i++)
+		vl_svg_path_point(page->out, i == 0,
+				  vl_axis_place(&x, (double)record->samples[i].time),
+				  vl_axis_place(&y, record->samples[i].queue_mean / 1e3));
+	vl_svg_path_end(page->out);
+	vl_svg_end(page->out);
+	fputs("</figure>\n", page->out);
+}
+
+void vl_page_series(const struct vl_page *page)
+{
+	const struct vl_record_head *head = &page->groups[0].record->head;
+	double end = time_end(page), rate = highest_rate(page), queue = highest_queue(page);
+
+	if (end <= 0)
+		return;
+	vl_html_section(page->out, "time", "Throughput and queue over time");
+	vl_html_paragraph(
+		page->out, "note",
+		"All rows have the same scales. Left: payload that arrives at the receivers%s; "
+		"flows that do not cross the bottleneck are drawn with dashes. Right: the queue "
+		"of the line from %s to %s, where most flows meet: the line is its mean over each "
+		"interval, the colour below its maximum. The grey part is the warm-up, which is "
+		"not "
+		"measured.%s",
+		head->is_traced ? "" : " (of the first 64 queue pairs)", head->bottleneck_from,
+		head->bottleneck_to, page->plan->repeat > 1 ? " Of the first seed." : "");
+	fputs("<div class=\"plots\">\n", page->out);
+	for (unsigned int i = 0; i < page->group_count; i++) {
+		put_rates(page, &page->groups[i], end, rate);
+		put_queue(page, &page->groups[i], end, queue);
+	}
+	fputs("</div>\n", page->out);
+	vl_html_section_end(page->out);
+}
