@@ -162,7 +162,9 @@ static const char *const explanations[] = {
 	[VL_CHECK_ECN_BEYOND_QUEUE] = "The queue may not become as long as the minimum threshold.",
 	[VL_CHECK_SCHEDULER_MISSING] = "Without a scheduler a queue has the switch's default, "
 				       "often strict or a weight of 1.",
-	[VL_CHECK_SCHEDULER_WEIGHT] = "SONiC takes weights from 1 to 100.",
+	[VL_CHECK_SCHEDULER_WEIGHT] =
+		"A queue with weight 0 is served when no other has packets, if at all. SONiC takes "
+		"weights from 1 to 100.",
 	[VL_CHECK_SCHEDULER_STRICT] =
 		"Strict queues are served before all others. Data in one leaves the others what it "
 		"does not want, which under load is nothing: CNPs too, if they are in a lower "
