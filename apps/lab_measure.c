@@ -3,6 +3,7 @@
 
 #include "apps/lab_measure.h"
 
+#include "apps/lab_deadlock.h"
 #include "apps/lab_totals.h"
 #include "apps/scenario/switch_config.h"
 
@@ -20,6 +21,7 @@ struct vl_lab_meter {
 	/* Memory of the three. */
 	uint64_t *received;
 	struct vl_lab_port_reading *ports;
+	struct vl_lab_deadlock *deadlock;
 	struct vl_histogram queue_lengths; /* bytes, of the bottleneck in the window */
 };
 
@@ -112,7 +114,8 @@ struct vl_lab_meter *vl_lab_meter_create(const struct vl_lab_fabric *fabric,
 		scenario->nodes[scenario->bottleneck.node].first_port + scenario->bottleneck.port;
 	meter->received = calloc(3 * (size_t)scenario->qp_count, sizeof(*meter->received));
 	meter->ports = calloc(3 * (size_t)meter->port_count, sizeof(*meter->ports));
-	if (!meter->received || !meter->ports) {
+	meter->deadlock = vl_lab_deadlock_create(scenario);
+	if (!meter->received || !meter->ports || !meter->deadlock) {
 		vl_lab_meter_destroy(meter);
 		return NULL;
 	}
@@ -132,6 +135,7 @@ void vl_lab_meter_destroy(struct vl_lab_meter *meter)
 {
 	if (!meter)
 		return;
+	vl_lab_deadlock_destroy(meter->deadlock);
 	free(meter->received);
 	free(meter->ports);
 	free(meter);
@@ -249,6 +253,7 @@ void vl_lab_meter_sample(struct vl_lab_meter *meter)
 					   SECOND / interval;
 		results->sample_count++;
 	}
+	vl_lab_deadlock_update(meter->deadlock, before->ports, now->ports, before->time);
 	copy_reading(meter, &meter->before, now);
 }
 
@@ -405,5 +410,6 @@ void vl_lab_meter_finish(struct vl_lab_meter *meter)
 	finish_goodput(meter);
 	finish_links(meter);
 	finish_bottleneck(meter);
+	vl_lab_deadlock_finish(meter->deadlock, results);
 	vl_lab_total(fabric, results);
 }

@@ -27,13 +27,18 @@ static void count_pauses(struct vl_lab_port_reading *reading, const struct vl_pf
 	}
 }
 
-static void read_line(const struct vl_fabric_link *link, struct vl_lab_port_reading *reading)
+static void read_line(const struct vl_fabric_link *link, uint64_t now,
+		      struct vl_lab_port_reading *reading)
 {
 	const struct vl_link_counters *counters = &link->counters;
 
 	reading->frames = counters->frames_tx;
 	reading->bytes = counters->bytes_tx;
 	reading->line_bits = 8 * (counters->bytes_tx + VL_ETHERNET_OVERHEAD * counters->frames_tx);
+	/* What is still to be clocked out of the last frame. */
+	if (link->busy_until > now)
+		reading->line_bits -= (uint64_t)((double)(link->busy_until - now) *
+						 (double)link->config.rate / 1e9);
 	reading->marked = counters->marked;
 	reading->drops.loss = counters->dropped_loss;
 	reading->drops.mtu = counters->dropped_mtu;
@@ -55,6 +60,9 @@ static void read_switch_port(const struct vl_switch_port *port, uint64_t now,
 		reading->drops.queue_full += counters->drop_queue_full;
 		reading->drops.buffer_full += counters->drop_buffer_full;
 		reading->drops.headroom += counters->drop_headroom;
+		reading->packets += counters->tx_frames;
+		reading->is_held =
+			reading->is_held || (queue->bytes && port->pause.paused >> i & 1);
 		reading->queue_area += vl_frame_queue_area(queue, now);
 		reading->queue_bytes += queue->bytes;
 		reading->queue_watermark += queue->watermark;
@@ -67,7 +75,7 @@ void vl_lab_port_read(const struct vl_lab_fabric *fabric, unsigned int node, uns
 	const struct vl_lab_node *at = &fabric->nodes[node];
 
 	*reading = (struct vl_lab_port_reading){0};
-	read_line(fabric->link(fabric, node, port), reading);
+	read_line(fabric->link(fabric, node, port), now, reading);
 	if (at->sw) {
 		read_switch_port(&at->sw->ports[port], now, reading);
 	} else {

@@ -20,6 +20,8 @@ struct vl_lab_port_reading {
 	uint64_t pauses, resumes; /* PFC frames sent */
 	uint64_t pause_ns, credit_stall_ns;
 	struct vl_link_drops drops;
+	uint64_t packets; /* of data that a switch has sent, without its own pauses and credits */
+	bool is_held;     /* packets wait, and PFC or the lack of credits keeps them */
 	/* Of all queues of the port together; 0 where it has none. */
 	unsigned __int128 queue_area;          /* bytes * ns */
 	uint64_t queue_bytes, queue_watermark; /* now, and the most since it was last reset */

@@ -170,6 +170,24 @@ static json_t *drops_json(const struct vl_results *results)
 	return array;
 }
 
+/* null: there is none. */
+static json_t *deadlock_json(const struct vl_results *results)
+{
+	const struct vl_deadlock_result *deadlock = &results->deadlock;
+	json_t *object, *links;
+
+	if (!deadlock->count)
+		return json_null();
+	object = json_object();
+	links = json_array();
+	json_object_set_new(object, "since_ns", whole(deadlock->since));
+	json_object_set_new(object, "link_count", whole(deadlock->count));
+	for (unsigned int i = 0; i < deadlock->count && i < VL_MAX_DEADLOCK_LINKS; i++)
+		json_array_append_new(links, whole(deadlock->links[i]));
+	json_object_set_new(object, "links", links);
+	return object;
+}
+
 /* Columns, not rows: shorter, and what plotting wants. */
 static json_t *series_json(const struct vl_results *results)
 {
@@ -239,6 +257,7 @@ int vl_report_json(const struct vl_results *results, FILE *out)
 	json_object_set_new(root, "totals", totals_json(results));
 	json_object_set_new(root, "drops", drops_json(results));
 	json_object_set_new(root, "flows", flows_json(results));
+	json_object_set_new(root, "deadlock", deadlock_json(results));
 	json_object_set_new(root, "links", vl_report_links_json(results));
 	json_object_set_new(root, "queue_pairs", qps_json(results));
 	json_object_set_new(root, "time_series", series_json(results));

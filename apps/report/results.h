@@ -37,6 +37,7 @@ struct vl_qp_result {
 	X(pfc_pause_tx, "frames", "pauses sent, refreshed ones included")                          \
 	X(pfc_resume_tx, "frames", "pauses ended early")                                           \
 	X(pfc_paused_ns, "ns", "that ports were paused, all ports and priorities added")           \
+	X(credit_stall_ns, "ns", "that packets waited for credits, all ports and lanes added")     \
 	X(data_frames_tx, "frames", "request and READ response packets, retransmissions included") \
 	X(data_frames_retransmitted, "frames", "of these, sent again")                             \
 	X(frame_sequence_error, "frames", "received ahead of the expected PSN")                    \
@@ -98,6 +99,15 @@ struct vl_link_result {
 	struct vl_link_drops drops; /* frames, whole run */
 };
 
+/* Links that wait for each other in a circle, each for room behind the next one. */
+#define VL_MAX_DEADLOCK_LINKS 64u
+struct vl_deadlock_result {
+	unsigned int count; /* of links in the circle; 0: there is none at the end of the run */
+	unsigned int
+		links[VL_MAX_DEADLOCK_LINKS]; /* the first of them: indices into the results' */
+	uint64_t since;                       /* ns: since when none of them has moved */
+};
+
 /* One point of the time series: over the interval that ends at time. */
 struct vl_sample {
 	uint64_t time;      /* ns */
@@ -140,9 +150,12 @@ struct vl_results {
 	double bottleneck_goodput;    /* bit/s in the window, of those that cross the bottleneck */
 	const char *most_paused_node; /* whose port stood still longest; NULL: none did */
 	uint64_t most_paused_ns;
+	const char *most_stalled_node; /* the same for want of credits */
+	uint64_t most_stalled_ns;
 	struct vl_bottleneck_result bottleneck;
 	struct vl_link_result *links; /* by node and port */
 	unsigned int link_count;
+	struct vl_deadlock_result deadlock;
 	struct vl_totals totals;
 	struct vl_drop_result drops[VL_MAX_DROP_RESULTS];
 	unsigned int drop_count;

@@ -117,12 +117,10 @@ static void print_bottleneck(const struct vl_results *results, FILE *out)
 	fputc('\n', out);
 }
 
-static void print_totals(const struct vl_results *results, FILE *out)
+static void print_ethernet(const struct vl_totals *totals, FILE *out)
 {
-	const struct vl_totals *totals = &results->totals;
-	char paused[VL_QUANTITY_TEXT], late[VL_QUANTITY_TEXT];
+	char paused[VL_QUANTITY_TEXT];
 
-	fprintf(out, "\nCounted over the whole run\n");
 	fprintf(out, "  ECN: %llu packets marked, %llu received marked\n",
 		(unsigned long long)totals->ecn_marked, (unsigned long long)totals->ecn_ce_rx);
 	fprintf(out, "  CNP: %llu sent, %llu received\n", (unsigned long long)totals->cnp_tx,
@@ -130,6 +128,27 @@ static void print_totals(const struct vl_results *results, FILE *out)
 	fprintf(out, "  PFC: %llu pauses, %llu resumes, ports paused for %s together\n",
 		(unsigned long long)totals->pfc_pause_tx, (unsigned long long)totals->pfc_resume_tx,
 		vl_quantity_text(VL_QUANTITY_DURATION, totals->pfc_paused_ns, paused));
+}
+
+static void print_infiniband(const struct vl_totals *totals, FILE *out)
+{
+	char stalled[VL_QUANTITY_TEXT];
+
+	fprintf(out, "  FECN: %llu packets marked\n", (unsigned long long)totals->ecn_marked);
+	fprintf(out, "  credits: ports and lanes waited for %s together\n",
+		vl_quantity_text(VL_QUANTITY_DURATION, totals->credit_stall_ns, stalled));
+}
+
+static void print_totals(const struct vl_results *results, FILE *out)
+{
+	const struct vl_totals *totals = &results->totals;
+	char late[VL_QUANTITY_TEXT];
+
+	fprintf(out, "\nCounted over the whole run\n");
+	if (vl_scenario_is_infiniband(results->scenario))
+		print_infiniband(totals, out);
+	else
+		print_ethernet(totals, out);
 	fprintf(out,
 		"  loss: %llu packets of %llu sent again; %llu NAKs, %llu RNR NAKs, %llu "
 		"timeouts\n",

@@ -13,6 +13,7 @@
 /* Of a worker's time: some is lost to rounds that find nothing. */
 #define BUSY        0.80
 #define MUCH_LATE   0.10
+#define MUCH_PAUSED 0.10
 #define EVEN        0.99
 #define NEARLY_EVEN 0.95
 #define MUCH_RESENT 0.01
@@ -37,7 +38,7 @@ static unsigned int count_unfinished(const struct vl_results *results)
 
 bool vl_results_are_good(const struct vl_results *results)
 {
-	return !count_failed(results) && !count_unfinished(results);
+	return !count_failed(results) && !count_unfinished(results) && !results->deadlock.count;
 }
 
 static const char *status_name(enum ibv_wc_status status)
@@ -79,6 +80,26 @@ static void say_failures(const struct vl_results *results, FILE *out)
 			unfinished, results->qp_count);
 }
 
+static void say_deadlock(const struct vl_results *results, FILE *out)
+{
+	const struct vl_deadlock_result *deadlock = &results->deadlock;
+	const struct vl_scenario_node *nodes = results->scenario->nodes;
+	unsigned int shown =
+		deadlock->count < VL_MAX_DEADLOCK_LINKS ? deadlock->count : VL_MAX_DEADLOCK_LINKS;
+	char since[VL_QUANTITY_TEXT];
+
+	if (!deadlock->count)
+		return;
+	fprintf(out, "DEADLOCK: since %s nothing moves on",
+		vl_quantity_text(VL_QUANTITY_DURATION, deadlock->since, since));
+	for (unsigned int i = 0; i < shown; i++)
+		fprintf(out, " %s ->", nodes[results->links[deadlock->links[i]].node].name);
+	fprintf(out,
+		" %s: each of these %u links waits until there is room behind the next. Paths "
+		"without a circle (up-down), or fewer hops, avoid it. ",
+		nodes[results->links[deadlock->links[shown - 1]].neighbour].name, deadlock->count);
+}
+
 static void say_loss(const struct vl_results *results, FILE *out)
 {
 	const struct vl_totals *totals = &results->totals;
@@ -98,6 +119,11 @@ static void say_loss(const struct vl_results *results, FILE *out)
 		again > MUCH_RESENT ? ": go-back-N repeats everything after a loss" : "");
 }
 
+static bool stood_still(const struct vl_results *results, uint64_t time)
+{
+	return (double)time > MUCH_PAUSED * (double)results->end;
+}
+
 /* Whether anybody answers CNPs by sending less. */
 static bool senders_react(const struct vl_results *results)
 {
@@ -114,15 +140,25 @@ static bool senders_react(const struct vl_results *results)
 /* What held the flows back, if not the line. */
 static const char *bottleneck_elsewhere(const struct vl_results *results)
 {
+	const struct vl_totals *totals = &results->totals;
+
+	if (results->deadlock.count)
+		return "nothing gets through the deadlock";
 	if ((double)results->live_late_time > MUCH_LATE * (double)results->end)
 		return "other programs ran on the workers' CPUs for a good part of the time, and "
 		       "real time did not wait";
 	if (results->live_busy > BUSY)
 		return "this machine's cores are, as they have to do in real time what the "
 		       "scenario asks for";
-	if (!results->is_live && results->totals.cnp_rx && senders_react(results))
+	if (!results->is_live && totals->cnp_rx && senders_react(results))
 		return "the senders have slowed down on CNPs further than they had to, and are "
 		       "still speeding up again";
+	if (totals->data_frames_retransmitted && totals->local_ack_timeout_err)
+		return "after losses, senders stand still until their timeouts";
+	if (stood_still(results, results->most_paused_ns))
+		return "senders stand still in pauses that congestion elsewhere brings about";
+	if (stood_still(results, results->most_stalled_ns))
+		return "senders wait for credits that congestion elsewhere holds back";
 	return "something else holds the flows back";
 }
 
@@ -168,6 +204,19 @@ static void say_queue(const struct vl_results *results, FILE *out)
 			"; that is above Kmax: the senders slow down too late or too little. ");
 }
 
+static void say_credits(const struct vl_results *results, FILE *out)
+{
+	if (!results->most_stalled_node || !results->end) {
+		fprintf(out, "Nobody ever had to wait for credits.");
+		return;
+	}
+	fprintf(out,
+		"A port of %s had packets but no credits for %.0f %% of the run, and whatever "
+		"shares such a port and virtual lane waits with it.",
+		results->most_stalled_node,
+		(double)results->most_stalled_ns * 100 / (double)results->end);
+}
+
 static void say_pauses(const struct vl_results *results, FILE *out)
 {
 	if (!results->totals.pfc_pause_tx) {
@@ -194,11 +243,15 @@ void vl_report_verdict(const struct vl_results *results, FILE *out)
 
 	if (!words)
 		return;
+	say_deadlock(results, words);
 	say_failures(results, words);
 	say_use(results, words);
 	say_loss(results, words);
 	say_queue(results, words);
-	say_pauses(results, words);
+	if (vl_scenario_is_infiniband(results->scenario))
+		say_credits(results, words);
+	else
+		say_pauses(results, words);
 	if (!fclose(words))
 		vl_print_wrapped(out, text, 0, 0);
 	free(text);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+#include "apps/lab_deadlock.h"
+
+#include <stdlib.h>
+
+#define MOVES UINT64_MAX
+#define NONE  UINT32_MAX
+
+struct vl_lab_deadlock {
+	const struct vl_scenario *scenario;
+	uint64_t *since; /* by port: ns from which it stands still; MOVES: it does not */
+	/* Of the search, by node. */
+	unsigned int *next_port; /* to be looked at */
+	unsigned int *entered;   /* the port on the path that leads on from it; NONE: not on it */
+	unsigned int *path;      /* nodes */
+	bool *done;
+};
+
+struct vl_lab_deadlock *vl_lab_deadlock_create(const struct vl_scenario *scenario)
+{
+	struct vl_lab_deadlock *deadlock = calloc(1, sizeof(*deadlock));
+	size_t ports = 2 * (size_t)scenario->cable_count, nodes = scenario->node_count;
+
+	if (!deadlock)
+		return NULL;
+	deadlock->scenario = scenario;
+	deadlock->since = malloc(ports * sizeof(*deadlock->since));
+	deadlock->next_port = calloc(nodes, sizeof(*deadlock->next_port));
+	deadlock->entered = malloc(nodes * sizeof(*deadlock->entered));
+	deadlock->path = calloc(nodes, sizeof(*deadlock->path));
+	deadlock->done = calloc(nodes, sizeof(*deadlock->done));
+	if (!deadlock->since || !deadlock->next_port || !deadlock->entered || !deadlock->path ||
+	    !deadlock->done) {
+		vl_lab_deadlock_destroy(deadlock);
+		return NULL;
+	}
+	for (size_t i = 0; i < ports; i++)
+		deadlock->since[i] = MOVES;
+	for (size_t i = 0; i < nodes; i++)
+		deadlock->entered[i] = NONE;
+	return deadlock;
+}
+
+void vl_lab_deadlock_destroy(struct vl_lab_deadlock *deadlock)
+{
+	if (!deadlock)
+		return;
+	free(deadlock->since);
+	free(deadlock->next_port);
+	free(deadlock->entered);
+	free(deadlock->path);
+	free(deadlock->done);
+	free(deadlock);
+}
+
+void vl_lab_deadlock_update(struct vl_lab_deadlock *deadlock,
+			    const struct vl_lab_port_reading *first,
+			    const struct vl_lab_port_reading *second, uint64_t before)
+{
+	unsigned int ports = 2 * deadlock->scenario->cable_count;
+
+	for (unsigned int i = 0; i < ports; i++) {
+		bool stands = first[i].is_held && second[i].is_held && second[i].queue_bytes &&
+			      first[i].packets == second[i].packets;
+
+		if (!stands)
+			deadlock->since[i] = MOVES;
+		else if (deadlock->since[i] == MOVES)
+			deadlock->since[i] = before;
+	}
+}
+
+/* The circle is the end of the path, from a node that it comes back to. */
+static void take_circle(const struct vl_lab_deadlock *deadlock, unsigned int length,
+			unsigned int node, struct vl_results *results)
+{
+	struct vl_deadlock_result *result = &results->deadlock;
+	unsigned int start = 0, at;
+
+	while (deadlock->path[start] != node)
+		start++;
+	for (unsigned int i = start; i < length; i++) {
+		at = deadlock->scenario->nodes[deadlock->path[i]].first_port +
+		     deadlock->entered[deadlock->path[i]];
+		if (deadlock->since[at] > result->since)
+			result->since = deadlock->since[at];
+		if (result->count < VL_MAX_DEADLOCK_LINKS)
+			result->links[result->count] = at;
+		result->count++;
+	}
+}
+
+/* Depth first over links that stand still. True: a circle was found. */
+static bool search(struct vl_lab_deadlock *deadlock, unsigned int root, struct vl_results *results)
+{
+	const struct vl_scenario *scenario = deadlock->scenario;
+	unsigned int length = 1, node, port, at, next;
+
+	deadlock->path[0] = root;
+	while (length) {
+		node = deadlock->path[length - 1];
+		if (deadlock->next_port[node] == scenario->nodes[node].ports) {
+			deadlock->done[node] = true;
+			deadlock->entered[node] = NONE;
+			length--;
+			continue;
+		}
+		port = deadlock->next_port[node]++;
+		at = scenario->nodes[node].first_port + port;
+		next = scenario->ports[at].neighbour;
+		if (deadlock->since[at] == MOVES || !scenario->nodes[next].sw ||
+		    deadlock->done[next])
+			continue;
+		deadlock->entered[node] = port;
+		if (deadlock->entered[next] != NONE) {
+			take_circle(deadlock, length, next, results);
+			return true;
+		}
+		deadlock->path[length++] = next;
+	}
+	return false;
+}
+
+void vl_lab_deadlock_finish(struct vl_lab_deadlock *deadlock, struct vl_results *results)
+{
+	const struct vl_scenario *scenario = deadlock->scenario;
+
+	for (unsigned int i = scenario->endpoint_count; i < scenario->node_count; i++) {
+		if (!deadlock->done[i] && search(deadlock, i, results))
+			return;
+	}
+}
