@@ -289,14 +289,23 @@ static void say_victims(const struct view *view)
 		if (!vl_compare_bystander(view->comparison, i, &victim) ||
 		    !vl_compare_is_victim(&victim))
 			continue;
-		say(view->findings,
-		    "%s is a victim: it does not cross the bottleneck, yet on %s its messages take "
-		    "%s at p99 and it gets %s through, against %s and %s on %s.",
-		    any->classes[i].name,
-		    vl_plan_point_label(view->comparison->plan, victim.worst, worst),
-		    time_text(victim.worst_p99, text[0]), rate_text(victim.worst_goodput, text[1]),
-		    time_text(victim.best_p99, text[2]), rate_text(victim.best_goodput, text[3]),
-		    vl_plan_point_label(view->comparison->plan, victim.best, best));
+		vl_plan_point_label(view->comparison->plan, victim.worst, worst);
+		vl_plan_point_label(view->comparison->plan, victim.best, best);
+		if (isinf(victim.worst_p99))
+			say(view->findings,
+			    "%s is a victim: it does not cross the bottleneck, yet on %s it "
+			    "completes "
+			    "no message in the measured window, where on %s 99 %% take at most %s.",
+			    any->classes[i].name, worst, best, time_text(victim.best_p99, text[0]));
+		else
+			say(view->findings,
+			    "%s is a victim: it does not cross the bottleneck, yet on %s its "
+			    "messages "
+			    "take %s at p99 and it gets %s through, against %s and %s on %s.",
+			    any->classes[i].name, worst, time_text(victim.worst_p99, text[0]),
+			    rate_text(victim.worst_goodput, text[1]),
+			    time_text(victim.best_p99, text[2]),
+			    rate_text(victim.best_goodput, text[3]), best);
 	}
 }
 
@@ -433,9 +442,7 @@ bool vl_compare_bystander(const struct vl_comparison *comparison, unsigned int c
 		}
 		memset(times, 0, sizeof(*times));
 		vl_comparison_times(comparison, point, class_number, times);
-		if (!times->count)
-			continue;
-		p99 = (double)vl_histogram_percentile(times, 0.99);
+		p99 = times->count ? (double)vl_histogram_percentile(times, 0.99) : INFINITY;
 		if (!count || p99 < victim->best_p99) {
 			victim->best = point;
 			victim->best_p99 = p99;
@@ -447,7 +454,7 @@ bool vl_compare_bystander(const struct vl_comparison *comparison, unsigned int c
 		count++;
 	}
 	free(times);
-	if (count < 2)
+	if (count < 2 || isinf(victim->best_p99))
 		return false;
 	victim->best_goodput = vl_comparison_class_goodput(comparison, victim->best, class_number);
 	victim->worst_goodput =

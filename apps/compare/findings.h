@@ -27,7 +27,7 @@ void vl_findings_release(struct vl_findings *findings);
 struct vl_victim {
 	unsigned int class_number;
 	unsigned int best, worst;           /* points, by completion p99 */
-	double best_p99, worst_p99;         /* ns */
+	double best_p99, worst_p99;         /* ns; INFINITY: no message was completed */
 	double best_goodput, worst_goodput; /* bit/s, at the same points */
 };
 /* Of the shown points of all groups. Whether the class crosses the bottleneck nowhere and there

@@ -13,6 +13,9 @@
 #define RIGHT      92 /* for the names of lines */
 #define MAX_LINES  4u
 #define LINE_SPACE 13
+/* Where a logarithmic axis of a queue begins, KB: about a packet. */
+#define LEAST_QUEUE 4.0
+#define MUCH_LARGER 6.0
 
 static double time_end(const struct vl_page *page)
 {
@@ -55,17 +58,31 @@ static double highest_rate(const struct vl_page *page)
 	return most;
 }
 
-static double highest_queue(const struct vl_page *page)
+static double peak_queue(const struct vl_record *record)
 {
 	double most = 0;
 
-	for (unsigned int i = 0; i < page->group_count; i++) {
-		const struct vl_record *record = page->groups[i].record;
-
-		for (unsigned int n = 0; n < record->head.sample_count; n++)
-			most = fmax(most, (double)record->samples[n].queue_max);
-	}
+	for (unsigned int i = 0; i < record->head.sample_count; i++)
+		most = fmax(most, (double)record->samples[i].queue_max);
 	return most / 1e3;
+}
+
+/* One axis for all groups, logarithmic where some would be too small to be seen beside others. */
+static struct vl_axis queue_axis(const struct vl_page *page)
+{
+	struct vl_axis y = {.from = HEIGHT - 40, .to = 8};
+	double most = 0, least = INFINITY, peak;
+
+	for (unsigned int i = 0; i < page->group_count; i++) {
+		peak = peak_queue(page->groups[i].record);
+		most = fmax(most, peak);
+		least = fmin(least, peak);
+	}
+	if (most > MUCH_LARGER * least && most > 10 * LEAST_QUEUE)
+		vl_axis_fit(&y, LEAST_QUEUE, most, true);
+	else
+		vl_axis_fit(&y, 0, most, false);
+	return y;
 }
 
 /* What is not measured lies in shade. */
@@ -155,21 +172,19 @@ static void put_threshold(const struct vl_page *page, const struct vl_axis *x,
 }
 
 static void put_queue(const struct vl_page *page, const struct vl_page_group *group, double end,
-		      double most)
+		      struct vl_axis y)
 {
 	const struct vl_record *record = group->record;
 	struct vl_axis x = {.from = 62, .to = WIDTH - RIGHT, .unit = VL_AXIS_TIME};
-	struct vl_axis y = {.from = HEIGHT - 40, .to = 8};
 	unsigned int count = record->head.sample_count;
 
 	vl_axis_fit(&x, 0, end, false);
 	x.high = end;
-	vl_axis_fit(&y, 0, most, false);
 	fputs("<figure><figcaption><b>", page->out);
 	vl_html_text(page->out, group->label);
 	fputs("</b>: queue at the bottleneck</figcaption>", page->out);
 	vl_svg_begin(page->out, WIDTH, HEIGHT, "Queue at the bottleneck over time");
-	vl_svg_axes(page->out, &x, &y, "virtual time", "KB");
+	vl_svg_axes(page->out, &x, &y, "virtual time", y.is_log ? "KB (logarithmic)" : "KB");
 	shade_warm_up(page, record, &x, &y);
 	put_threshold(page, &x, &y, (double)record->head.kmin, "Kmin");
 	put_threshold(page, &x, &y, (double)record->head.kmax, "Kmax");
@@ -196,7 +211,8 @@ static void put_queue(const struct vl_page *page, const struct vl_page_group *gr
 void vl_page_series(const struct vl_page *page)
 {
 	const struct vl_record_head *head = &page->groups[0].record->head;
-	double end = time_end(page), rate = highest_rate(page), queue = highest_queue(page);
+	double end = time_end(page), rate = highest_rate(page);
+	struct vl_axis queue = queue_axis(page);
 
 	if (end <= 0)
 		return;

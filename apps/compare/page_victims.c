@@ -82,7 +82,11 @@ static void put_bystander(const struct vl_page *page, const struct vl_victim *vi
 	fputs("<h3>", page->out);
 	vl_html_text(page->out, name);
 	fputs("</h3>\n", page->out);
-	if (vl_compare_is_victim(victim))
+	if (isinf(victim->worst_p99))
+		vl_html_paragraph(page->out, "note",
+				  "A victim: on %s it completes no message in the measured window.",
+				  vl_plan_point_label(page->plan, victim->worst, worst));
+	else if (vl_compare_is_victim(victim))
 		vl_html_paragraph(
 			page->out, "note",
 			"A victim: on %s its slowest messages take %.1f times as long as on %s, "
