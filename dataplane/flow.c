@@ -47,6 +47,7 @@ static struct vl_generate_group_config group_config(const struct vl_flow_config 
 		.path_mtu = config->path_mtu,
 		.traffic_class = (uint8_t)(config->dscp << 2 | VL_ECN_ECT0),
 		.priority = config->priority,
+		.without_grh = config->without_grh,
 		.timeout = config->timeout,
 		.retry_count = config->retry_count,
 		.rnr_retry = config->rnr_retry,

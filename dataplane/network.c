@@ -40,7 +40,7 @@ struct vl_network *vl_network_create(const struct vl_network_config *config)
 	return network;
 }
 
-static void destroy_node(struct vl_node *node)
+void vl_network_destroy_node(struct vl_node *node)
 {
 	for (uint32_t i = 0; i < node->port_count; i++) {
 		struct vl_network_tap *tap = node->ports[i].taps;
@@ -53,8 +53,11 @@ static void destroy_node(struct vl_node *node)
 			tap = next;
 		}
 	}
-	vl_endpoint_destroy(node->endpoint);
+	if (node->kind == VL_NODE_ENDPOINT)
+		vl_endpoint_destroy(node->endpoint);
 	vl_switch_destroy(node->sw);
+	vl_channel_adapter_destroy(node->adapter);
+	vl_infiniband_switch_destroy(node->infiniband_switch);
 	free(node->ports);
 	free(node);
 }
@@ -69,7 +72,7 @@ void vl_network_destroy(struct vl_network *network)
 	while (node) {
 		struct vl_node *next = node->next;
 
-		destroy_node(node);
+		vl_network_destroy_node(node);
 		node = next;
 	}
 	vl_memory_frame_pool_release(&network->pool);
@@ -82,7 +85,8 @@ const char *vl_network_error(const struct vl_network *network)
 	return network->error;
 }
 
-static struct vl_node *make_node(struct vl_network *network, const char *name, uint32_t ports)
+struct vl_node *vl_network_make_node(struct vl_network *network, enum vl_node_kind kind,
+				     const char *name, uint32_t ports)
 {
 	struct vl_node *node = calloc(1, sizeof(*node));
 
@@ -96,6 +100,7 @@ static struct vl_node *make_node(struct vl_network *network, const char *name, u
 		return NULL;
 	}
 	node->network = network;
+	node->kind = kind;
 	node->port_count = ports;
 	snprintf(node->name, sizeof(node->name), "%s", name);
 	for (uint32_t i = 0; i < ports; i++) {
@@ -107,7 +112,7 @@ static struct vl_node *make_node(struct vl_network *network, const char *name, u
 	return node;
 }
 
-static void add_node(struct vl_network *network, struct vl_node *node)
+void vl_network_add_node(struct vl_network *network, struct vl_node *node)
 {
 	*network->last = node;
 	network->last = &node->next;
@@ -118,7 +123,7 @@ struct vl_node *vl_network_add_endpoint(struct vl_network *network,
 					const struct vl_endpoint_config *config)
 {
 	const char *name = config->name ? config->name : "endpoint";
-	struct vl_node *node = make_node(network, name, 1);
+	struct vl_node *node = vl_network_make_node(network, VL_NODE_ENDPOINT, name, 1);
 	int error = 0;
 
 	if (!node)
@@ -129,10 +134,10 @@ struct vl_node *vl_network_add_endpoint(struct vl_network *network,
 				error == -ENOMEM
 					? "no memory"
 					: "its rate or its device's configuration is out of range");
-		destroy_node(node);
+		vl_network_destroy_node(node);
 		return NULL;
 	}
-	add_node(network, node);
+	vl_network_add_node(network, node);
 	return node;
 }
 
@@ -146,16 +151,16 @@ struct vl_node *vl_network_add_switch(struct vl_network *network, const char *na
 		vl_network_fail(network, -EINVAL, "switch %s: %s", name, error);
 		return NULL;
 	}
-	node = make_node(network, name, config->ports);
+	node = vl_network_make_node(network, VL_NODE_SWITCH, name, config->ports);
 	if (!node)
 		return NULL;
 	node->sw = vl_switch_create(config, &network->pool.pool, NULL);
 	if (!node->sw) {
 		vl_network_fail(network, -ENOMEM, "no memory for switch %s", name);
-		destroy_node(node);
+		vl_network_destroy_node(node);
 		return NULL;
 	}
-	add_node(network, node);
+	vl_network_add_node(network, node);
 	return node;
 }
 
@@ -169,9 +174,38 @@ struct vl_switch *vl_node_switch(const struct vl_node *node)
 	return node->sw;
 }
 
+struct vl_channel_adapter *vl_node_channel_adapter(const struct vl_node *node)
+{
+	return node->adapter;
+}
+
+struct vl_infiniband_switch *vl_node_infiniband_switch(const struct vl_node *node)
+{
+	return node->infiniband_switch;
+}
+
 const char *vl_node_name(const struct vl_node *node)
 {
 	return node->name;
+}
+
+struct vl_node *vl_network_next_node(const struct vl_network *network, const struct vl_node *node)
+{
+	return node ? node->next : network->first;
+}
+
+uint32_t vl_node_port_count(const struct vl_node *node)
+{
+	return node->port_count;
+}
+
+struct vl_node *vl_node_peer(const struct vl_node *node, uint32_t port, uint32_t *peer_port)
+{
+	if (port >= node->port_count || !node->ports[port].is_connected)
+		return NULL;
+	if (peer_port)
+		*peer_port = node->ports[port].peer->number;
+	return node->ports[port].peer->node;
 }
 
 static int check_port(struct vl_network *network, const struct vl_node *node, uint32_t port)
@@ -193,6 +227,7 @@ static int init_link(struct vl_network *network, struct vl_network_port *port,
 	struct vl_link_config seeded = *config;
 
 	seeded.seed = vl_random_next(&random);
+	seeded.type = vl_node_is_infiniband(port->node) ? VL_LINK_INFINIBAND : VL_LINK_ETHERNET;
 	if (vl_fabric_link_init(&port->link, &seeded))
 		return vl_network_fail(
 			network, -EINVAL,
@@ -201,6 +236,11 @@ static int init_link(struct vl_network *network, struct vl_network_port *port,
 			port->number, port->node->name);
 	if (port->node->sw)
 		vl_switch_set_port_rate(port->node->sw, port->number, config->rate);
+	if (port->node->adapter)
+		vl_channel_adapter_set_rate(port->node->adapter, config->rate);
+	if (port->node->infiniband_switch)
+		vl_infiniband_switch_set_port_rate(port->node->infiniband_switch, port->number,
+						   config->rate);
 	return 0;
 }
 
@@ -215,6 +255,11 @@ int vl_network_connect(struct vl_network *network, struct vl_node *a, uint32_t p
 	if (!error && a == b && port_a == port_b)
 		error = vl_network_fail(network, -EINVAL, "port %u of %s is connected to itself",
 					port_a, a->name);
+	if (!error && vl_node_is_infiniband(a) != vl_node_is_infiniband(b))
+		error = vl_network_fail(network, -EINVAL,
+					"%s and %s cannot be connected: one is Ethernet, the other "
+					"InfiniBand",
+					a->name, b->name);
 	if (!error)
 		error = init_link(network, &a->ports[port_a], forward);
 	if (!error)
@@ -225,6 +270,11 @@ int vl_network_connect(struct vl_network *network, struct vl_node *a, uint32_t p
 	b->ports[port_b].peer = &a->ports[port_a];
 	a->ports[port_a].is_connected = true;
 	b->ports[port_b].is_connected = true;
+	/* The ends of an InfiniBand link tell each other their credits before all else. */
+	if (vl_node_is_infiniband(a)) {
+		vl_network_start_port(&a->ports[port_a]);
+		vl_network_start_port(&b->ports[port_b]);
+	}
 	return 0;
 }
 

@@ -7,6 +7,13 @@
 
 #include "dataplane/network.h"
 
+enum vl_node_kind {
+	VL_NODE_ENDPOINT,
+	VL_NODE_SWITCH,
+	VL_NODE_CHANNEL_ADAPTER,
+	VL_NODE_INFINIBAND_SWITCH,
+};
+
 struct vl_network_tap {
 	struct vl_tap tap;
 	struct vl_network_tap *next;
@@ -29,8 +36,12 @@ struct vl_node {
 	struct vl_network *network;
 	struct vl_node *next;
 	char name[32];
-	struct vl_endpoint *endpoint; /* or */
+	enum vl_node_kind kind;
+	struct vl_endpoint *endpoint; /* of an adapter too, whose it is then */
 	struct vl_switch *sw;
+	struct vl_channel_adapter *adapter;
+	struct vl_infiniband_switch *infiniband_switch;
+	uint32_t number; /* of vl_network_manage_subnet: among the InfiniBand nodes */
 	uint32_t port_count;
 	struct vl_network_port *ports;
 	bool visited; /* by vl_network_route */
@@ -48,6 +59,20 @@ struct vl_network {
 __attribute__((format(printf, 3, 4))) int vl_network_fail(struct vl_network *network, int error,
 							  const char *format, ...);
 
+static inline bool vl_node_is_infiniband(const struct vl_node *node)
+{
+	return node->kind >= VL_NODE_CHANNEL_ADAPTER;
+}
+
+/* A node without a device, with its ports, not yet in the network. NULL: no memory, which
+ * vl_network_error says. */
+struct vl_node *vl_network_make_node(struct vl_network *network, enum vl_node_kind kind,
+				     const char *name, uint32_t ports);
+void vl_network_add_node(struct vl_network *network, struct vl_node *node);
+void vl_network_destroy_node(struct vl_node *node);
+
+/* Lets a port act at the present time. */
+void vl_network_start_port(struct vl_network_port *port);
 /* What a port's events run (network_run.c). */
 void vl_network_run_transmit(struct vl_event *event, uint64_t now);
 void vl_network_run_arrive(struct vl_event *event, uint64_t now);

@@ -51,7 +51,7 @@ int vl_network_route(struct vl_network *network)
 	if (!queue)
 		return vl_network_fail(network, -ENOMEM, "no memory for routes");
 	for (struct vl_node *node = network->first; node && !error; node = node->next) {
-		if (node->endpoint)
+		if (node->kind == VL_NODE_ENDPOINT)
 			error = route_to(network, node, queue);
 	}
 	free(queue);

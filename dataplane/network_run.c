@@ -46,13 +46,10 @@ static inline uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* When to come back to an endpoint: for what it sends not before the line is free, for its
- * application at its deadline. */
-static uint64_t endpoint_wake_time(const struct vl_endpoint *endpoint, uint64_t free_at,
-				   uint64_t now)
+/* For what is sent an endpoint waits until the line is free; for its application it does not. */
+static uint64_t application_wake_time(const struct vl_endpoint *endpoint, uint64_t time,
+				      uint64_t free_at, uint64_t now)
 {
-	uint64_t time = later(free_at, vl_endpoint_next_deadline(endpoint));
-
 	if (endpoint->application.next_deadline && free_at > now + 1) {
 		uint64_t deadline =
 			endpoint->application.next_deadline(endpoint->application.context);
@@ -61,6 +58,14 @@ static uint64_t endpoint_wake_time(const struct vl_endpoint *endpoint, uint64_t 
 			time = deadline;
 	}
 	return time;
+}
+
+static uint64_t endpoint_wake_time(const struct vl_endpoint *endpoint, uint64_t free_at,
+				   uint64_t now)
+{
+	uint64_t time = later(free_at, vl_endpoint_next_deadline(endpoint));
+
+	return application_wake_time(endpoint, time, free_at, now);
 }
 
 static void step_endpoint(struct vl_network_port *port, uint64_t now)
@@ -114,16 +119,93 @@ static void step_switch(struct vl_node *node, uint32_t port, uint64_t now)
 	}
 }
 
+/* As endpoint_wake_time; the receive buffer is emptied without waiting for the line. */
+static uint64_t adapter_wake_time(const struct vl_channel_adapter *adapter,
+				  const struct vl_endpoint *endpoint, uint64_t free_at,
+				  uint64_t now)
+{
+	uint64_t time = later(free_at, vl_channel_adapter_next_deadline(adapter, now));
+	uint64_t drain = vl_channel_adapter_next_drain(adapter);
+
+	time = application_wake_time(endpoint, time, free_at, now);
+	return drain < time ? drain : time;
+}
+
+static void step_adapter(struct vl_network_port *port, uint64_t now)
+{
+	struct vl_channel_adapter *adapter = port->node->adapter;
+	uint64_t free_at;
+
+	vl_channel_adapter_poll(adapter, now);
+	free_at = vl_fabric_link_free_at(&port->link);
+	if (free_at <= now) {
+		struct vl_frame *frame = vl_channel_adapter_transmit(adapter, now);
+
+		free_at = now + 1;
+		if (frame) {
+			send(port, frame, now);
+			free_at = vl_fabric_link_free_at(&port->link);
+		}
+		vl_endpoint_poll(port->node->endpoint, now);
+	}
+	schedule_transmit(port, adapter_wake_time(adapter, port->node->endpoint, free_at, now));
+}
+
+static void step_infiniband_port(struct vl_network_port *port, uint64_t now)
+{
+	struct vl_infiniband_switch *sw = port->node->infiniband_switch;
+	uint64_t free_at = vl_fabric_link_free_at(&port->link);
+
+	if (!port->is_connected)
+		return;
+	if (free_at <= now) {
+		struct vl_frame *frame = vl_infiniband_switch_transmit(sw, port->number, now);
+
+		free_at = now + 1;
+		if (frame) {
+			send(port, frame, now);
+			free_at = vl_fabric_link_free_at(&port->link);
+		}
+	}
+	schedule_transmit(
+		port, later(free_at, vl_infiniband_switch_next_deadline(sw, port->number, now)));
+}
+
+static void step_infiniband_switch(struct vl_node *node, uint32_t port, uint64_t now)
+{
+	if (port == VL_INFINIBAND_SWITCH_NO_PORT)
+		port = vl_infiniband_switch_next_credit_port(node->infiniband_switch);
+	while (port != VL_INFINIBAND_SWITCH_NO_PORT) {
+		step_infiniband_port(&node->ports[port], now);
+		port = vl_infiniband_switch_next_credit_port(node->infiniband_switch);
+	}
+}
+
+static void step(struct vl_network_port *port, uint64_t now)
+{
+	switch (port->node->kind) {
+	case VL_NODE_ENDPOINT:
+		step_endpoint(port, now);
+		break;
+	case VL_NODE_SWITCH:
+		step_switch(port->node, port->number, now);
+		break;
+	case VL_NODE_CHANNEL_ADAPTER:
+		step_adapter(port, now);
+		break;
+	case VL_NODE_INFINIBAND_SWITCH:
+		step_infiniband_switch(port->node, port->number, now);
+		break;
+	}
+}
+
 void vl_network_run_transmit(struct vl_event *event, uint64_t now)
 {
 	struct vl_network_port *port =
 		(struct vl_network_port *)((char *)event -
 					   offsetof(struct vl_network_port, transmit));
 
-	if (port->node->endpoint)
-		step_endpoint(port, now);
-	else
-		step_switch(port->node, port->number, now);
+	step(port, now);
 }
 
 static void deliver_to_switch(struct vl_network_port *port, struct vl_frame *frame, uint64_t now)
@@ -143,6 +225,50 @@ static void deliver_to_endpoint(struct vl_network_port *port, struct vl_frame *f
 	step_endpoint(port, now);
 }
 
+static void deliver_to_adapter(struct vl_network_port *port, struct vl_frame *frame, uint64_t now)
+{
+	vl_channel_adapter_receive(port->node->adapter, frame, now);
+	step_adapter(port, now);
+}
+
+static void deliver_to_infiniband_switch(struct vl_network_port *port, struct vl_frame *frame,
+					 uint64_t now)
+{
+	struct vl_node *node = port->node;
+
+	step_infiniband_switch(
+		node,
+		vl_infiniband_switch_receive(node->infiniband_switch, port->number, frame, now),
+		now);
+}
+
+/* A line with impairments may damage frames. */
+static void check_vcrc(struct vl_network_port *port)
+{
+	if (port->node->adapter)
+		vl_channel_adapter_check_vcrc(port->node->adapter);
+	if (port->node->infiniband_switch)
+		vl_infiniband_switch_check_vcrc(port->node->infiniband_switch, port->number);
+}
+
+static void deliver(struct vl_network_port *port, struct vl_frame *frame, uint64_t now)
+{
+	switch (port->node->kind) {
+	case VL_NODE_ENDPOINT:
+		deliver_to_endpoint(port, frame, now);
+		break;
+	case VL_NODE_SWITCH:
+		deliver_to_switch(port, frame, now);
+		break;
+	case VL_NODE_CHANNEL_ADAPTER:
+		deliver_to_adapter(port, frame, now);
+		break;
+	case VL_NODE_INFINIBAND_SWITCH:
+		deliver_to_infiniband_switch(port, frame, now);
+		break;
+	}
+}
+
 void vl_network_run_arrive(struct vl_event *event, uint64_t now)
 {
 	struct vl_network_port *port =
@@ -158,10 +284,14 @@ void vl_network_run_arrive(struct vl_event *event, uint64_t now)
 		return;
 	if (peer->taps)
 		show(peer, VL_DIRECTION_RECEIVED, frame, now);
-	if (peer->node->endpoint)
-		deliver_to_endpoint(peer, frame, now);
-	else
-		deliver_to_switch(peer, frame, now);
+	if (port->link.impaired)
+		check_vcrc(peer);
+	deliver(peer, frame, now);
+}
+
+void vl_network_start_port(struct vl_network_port *port)
+{
+	schedule_transmit(port, vl_executor_now(port->node->network->executor));
 }
 
 void vl_network_wake(struct vl_network *network, struct vl_node *node)

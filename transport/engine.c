@@ -5,6 +5,7 @@
 
 #include "transport/object/object.h"
 #include "transport/outgoing.h"
+#include "transport/rc/rc.h"
 #include "transport/wire/icrc.h"
 #include "transport/wire/parse.h"
 
@@ -80,12 +81,17 @@ void vl_set_held_priorities(struct vl_device *device, uint16_t priorities)
 
 /* ---- A packet in ---------------------------------------------------------------------------- */
 
+static bool is_infiniband(const struct vl_packet *packet)
+{
+	return packet->encapsulation == VL_ENCAPSULATION_IB_LOCAL ||
+	       packet->encapsulation == VL_ENCAPSULATION_IB_GLOBAL;
+}
+
 static bool is_ours(const struct vl_device *device, const struct vl_packet *packet)
 {
 	static const uint8_t no_mac[6];
 
-	if (packet->encapsulation == VL_ENCAPSULATION_IB_LOCAL ||
-	    packet->encapsulation == VL_ENCAPSULATION_IB_GLOBAL) {
+	if (is_infiniband(packet)) {
 		if (packet->destination_lid != device->config.lid)
 			return false;
 	} else if (memcmp(packet->destination_mac, device->config.mac, 6) &&
@@ -116,10 +122,33 @@ static bool may_receive(const struct vl_qp *qp)
 	       qp->state == IBV_QPS_SQE;
 }
 
+/* IBTA 9.6.1.5: of a connected service. Where there is a LID, it must be the one that the path goes
+ * to, and a GRH must be there if the path has one. */
 static bool is_from_peer(const struct vl_qp *qp, const struct vl_packet *packet)
 {
+	if (is_infiniband(packet)) {
+		const struct vl_lrh *lrh = (const struct vl_lrh *)qp->path.bytes;
+
+		if (packet->encapsulation != (enum vl_encapsulation)qp->path.encapsulation ||
+		    packet->source_lid != vl_load_be16(lrh->destination_lid))
+			return false;
+	}
 	return !packet->grh_present ||
 	       !memcmp(&packet->source_gid, &qp->remote_gid, sizeof(union ibv_gid));
+}
+
+static void react(struct vl_qp *qp, uint64_t now)
+{
+	if (qp->cc->algorithm->on_cnp)
+		qp->cc->algorithm->on_cnp(&qp->cc_state, qp->cc, now);
+}
+
+/* On InfiniBand datagrams are answered too, by whom the QP is not bound to. */
+static bool takes_notification(const struct vl_qp *qp, const struct vl_packet *packet)
+{
+	if (!may_receive(qp) || !packet->becn)
+		return false;
+	return qp->type == IBV_QPT_UD ? is_infiniband(packet) : is_from_peer(qp, packet);
 }
 
 static void receive_notification(struct vl_device *device, const struct vl_packet *packet,
@@ -127,14 +156,12 @@ static void receive_notification(struct vl_device *device, const struct vl_packe
 {
 	struct vl_qp *qp = vl_table_find(&device->qps, packet->destination_qpn);
 
-	if (!qp || qp->type == IBV_QPT_UD || !may_receive(qp) || !is_from_peer(qp, packet) ||
-	    !packet->becn) {
+	if (!qp || !takes_notification(qp, packet)) {
 		device->drops[VL_DROP_cnp_unknown_qp]++;
 		return;
 	}
 	VL_COUNT(qp, cnp_rx);
-	if (qp->cc->algorithm->on_cnp)
-		qp->cc->algorithm->on_cnp(&qp->cc_state, qp->cc, now);
+	react(qp, now);
 }
 
 /* Why the QP does not take the packet, or VL_DROP_COUNT if it does. */
@@ -177,7 +204,7 @@ static bool is_notification_due(struct vl_qp *qp, bool is_marked, uint64_t now)
 	return is_marked && vl_notification_due(shared_point(qp), qp->cc, true, now);
 }
 
-static void note_congestion(struct vl_qp *qp, const struct vl_packet *packet, uint64_t now)
+static void note_mark(struct vl_qp *qp, const struct vl_packet *packet, uint64_t now)
 {
 	const bool is_marked = vl_packet_ecn(packet) == VL_ECN_CE;
 
@@ -187,6 +214,52 @@ static void note_congestion(struct vl_qp *qp, const struct vl_packet *packet, ui
 	if (qp->type != IBV_QPT_UD && (packet->info->flags & VL_OPCODE_PAYLOAD) &&
 	    is_notification_due(qp, is_marked, now))
 		vl_engine_notify(qp);
+}
+
+/* The way back of a datagram: to where it came from, on the same service level. */
+static bool remember_sender(struct vl_qp *qp, const struct vl_packet *packet)
+{
+	const struct vl_path_attr attr = {
+		.encapsulation = packet->encapsulation,
+		.priority = packet->priority,
+		.source_lid = packet->destination_lid,
+		.destination_lid = packet->source_lid,
+		.source_gid = packet->destination_gid,
+		.destination_gid = packet->source_gid,
+	};
+
+	qp->notification_qpn = packet->source_qpn;
+	return !vl_path_init(&qp->path, &attr);
+}
+
+/*
+ * InfiniBand, annex A10: FECN comes back as BECN. A reliable connection's requests are acknowledged
+ * with it, at once; unreliable services, and the responses of a reliable one, are answered by a
+ * notification packet. A QP has one waiting at a time: of datagrams, for the newest's sender.
+ */
+static void return_fecn(struct vl_qp *qp, const struct vl_packet *packet)
+{
+	if (!packet->fecn || !(packet->info->flags & VL_OPCODE_PAYLOAD))
+		return;
+	VL_COUNT(qp, fecn_rx);
+	if (qp->type == IBV_QPT_RC && (packet->info->flags & VL_OPCODE_REQUEST) &&
+	    vl_rc_return_becn(qp))
+		return;
+	if (qp->type != IBV_QPT_UD || remember_sender(qp, packet))
+		vl_engine_notify(qp);
+}
+
+static void note_congestion(struct vl_qp *qp, const struct vl_packet *packet, uint64_t now)
+{
+	if (!is_infiniband(packet)) {
+		note_mark(qp, packet, now);
+		return;
+	}
+	return_fecn(qp, packet);
+	if (packet->becn && (packet->info->flags & VL_OPCODE_RESPONSE)) {
+		VL_COUNT(qp, becn_rx);
+		react(qp, now);
+	}
 }
 
 void vl_receive(struct vl_device *device, const struct vl_packet *packet, uint64_t now)
@@ -262,30 +335,55 @@ void vl_engine_notify(struct vl_qp *qp)
 		vl_list_append(&qp->device->notifications, &qp->notification_link);
 }
 
-/* RoCEv2 CNP, A17.9.3: BECN, PSN 0, and 16 reserved bytes, in the CNPs' own class. */
-static bool send_notification(struct vl_device *device, struct vl_outgoing *outgoing)
+static bool is_on_infiniband(const struct vl_qp *qp)
 {
-	static const uint8_t reserved[16];
+	return qp->path.encapsulation == VL_ENCAPSULATION_IB_LOCAL ||
+	       qp->path.encapsulation == VL_ENCAPSULATION_IB_GLOBAL;
+}
+
+/* CNPs have a class of their own on Ethernet; on InfiniBand it is the service level of what they
+ * are about. */
+static uint8_t notification_priority(const struct vl_qp *qp)
+{
+	const struct vl_lrh *lrh = (const struct vl_lrh *)qp->path.bytes;
+
+	return is_on_infiniband(qp) ? lrh->service_next >> 4 : qp->cc->dcqcn.cnp_802p_prio & 7;
+}
+
+/* The QP whose notification goes next; NULL: none may. */
+static struct vl_qp *next_notification(const struct vl_device *device)
+{
 	struct vl_qp *qp;
-	struct vl_outgoing_bth bth = {.opcode = VL_OPCODE_CNP, .becn = true};
-	const struct vl_dcqcn_parameters *parameters;
-	struct vl_path path;
 
 	if (vl_list_is_empty(&device->notifications))
-		return false;
+		return NULL;
 	qp = VL_CONTAINER(device->notifications.next, struct vl_qp, notification_link);
-	parameters = &qp->cc->dcqcn;
-	if (device->paused_mask & (1u << (parameters->cnp_802p_prio & 7)))
+	return device->paused_mask >> notification_priority(qp) & 1 ? NULL : qp;
+}
+
+/* RoCEv2 CNP, A17.9.3: BECN, PSN 0, and 16 reserved bytes; so too, but for its opcode, InfiniBand's
+ * CN of annex A10 (its 16 bytes are not verified). */
+static bool send_notification(struct vl_device *device, struct vl_outgoing *outgoing)
+{
+	static const uint8_t reserved[VL_CNP_PAYLOAD_LENGTH];
+	struct vl_qp *qp = next_notification(device);
+	struct vl_outgoing_bth bth = {.opcode = VL_OPCODE_CNP, .becn = true};
+	struct vl_path path;
+
+	if (!qp)
 		return false;
 	vl_list_remove(&qp->notification_link);
 	path = qp->path;
-	vl_path_set_class(&path, (uint8_t)(parameters->cnp_dscp << 2 | VL_ECN_ECT0),
-			  (uint8_t)(parameters->cnp_802p_prio & 7));
-	bth.destination_qpn = qp->remote_qpn;
+	if (is_on_infiniband(qp))
+		bth.opcode = VL_OPCODE_CN;
+	else
+		vl_path_set_class(&path, (uint8_t)(qp->cc->dcqcn.cnp_dscp << 2 | VL_ECN_ECT0),
+				  notification_priority(qp));
+	bth.destination_qpn = qp->type == IBV_QPT_UD ? qp->notification_qpn : qp->remote_qpn;
 	outgoing->span_count = 0;
 	vl_outgoing_begin(qp, &path, &bth, sizeof(reserved), outgoing);
 	vl_outgoing_add_span(outgoing, reserved, sizeof(reserved));
-	outgoing->priority = (uint8_t)(parameters->cnp_802p_prio & 7);
+	outgoing->priority = notification_priority(qp);
 	VL_COUNT(qp, cnp_tx);
 	return true;
 }
@@ -392,12 +490,7 @@ uint64_t vl_next_deadline(const struct vl_device *device)
 	if ((device->urgent_mask & (uint16_t)~device->paused_mask) |
 	    (device->ready_mask & (uint16_t) ~(device->paused_mask | device->held_mask)))
 		return 0;
-	if (!vl_list_is_empty(&device->notifications)) {
-		const struct vl_qp *qp =
-			VL_CONTAINER(device->notifications.next, struct vl_qp, notification_link);
-
-		if (!(device->paused_mask & (1u << (qp->cc->dcqcn.cnp_802p_prio & 7))))
-			return 0;
-	}
+	if (next_notification(device))
+		return 0;
 	return vl_timer_wheel_next(&device->wheel);
 }

@@ -177,7 +177,7 @@ void vl_generate_group_local(const struct vl_generate_group *group, uint32_t n,
 		.address = vl_traffic_sink_address(&generator->memory),
 		.length = vl_traffic_memory_size(generator->memory.largest_message) / 2,
 		.rkey = generator->memory.mr->rkey};
-	vl_query_gid(generator->device, 1, group->config.qp.sgid_index, &address->gid);
+	vl_queue_pair_local_address(generator->device, group->config.qp.sgid_index, address);
 }
 
 static bool needs_memory(const struct vl_mix_config *mix, uint64_t length)

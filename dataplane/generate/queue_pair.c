@@ -5,6 +5,16 @@
 
 #define DEFAULT_HOP_LIMIT 64
 
+void vl_queue_pair_local_address(const struct vl_device *device, uint8_t sgid_index,
+				 struct vl_queue_pair_address *address)
+{
+	struct ibv_port_attr port;
+
+	vl_query_gid(device, 1, sgid_index, &address->gid);
+	vl_query_port(device, 1, &port);
+	address->lid = port.lid;
+}
+
 static int modify_to_init(struct vl_qp *qp, const struct vl_queue_pair_config *config, uint64_t now)
 {
 	struct ibv_qp_attr attr = {

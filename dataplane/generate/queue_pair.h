@@ -58,6 +58,9 @@ struct vl_queue_pair_room {
 	void *context;
 };
 
+/* Fills in the GID and the LID of a device. */
+void vl_queue_pair_local_address(const struct vl_device *device, uint8_t sgid_index,
+				 struct vl_queue_pair_address *address);
 /* Creates a queue pair and takes it to INIT. NULL with what the verbs returned. */
 struct vl_qp *vl_queue_pair_create(const struct vl_queue_pair_config *config,
 				   const struct vl_queue_pair_room *room, uint64_t now, int *error);

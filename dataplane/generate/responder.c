@@ -204,7 +204,7 @@ void vl_responder_set_local(const struct vl_responder_set *set, uint32_t index,
 		.address = vl_traffic_sink_address(&set->memory),
 		.length = vl_traffic_memory_size(set->memory.largest_message) / 2,
 		.rkey = set->memory.mr->rkey};
-	vl_query_gid(set->device, 1, responder->config.sgid_index, &address->gid);
+	vl_queue_pair_local_address(set->device, responder->config.sgid_index, address);
 }
 
 int vl_responder_set_connect(struct vl_responder_set *set, uint32_t index,

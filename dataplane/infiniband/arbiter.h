@@ -37,18 +37,23 @@ struct vl_arbiter_config {
 };
 
 struct vl_arbiter_table {
-	const struct vl_arbiter_entry *entries;
 	uint8_t count;
 	uint8_t turn;   /* the entry being served */
 	int32_t left;   /* bytes of its turn; not above 0: the next entry's turn begins */
 	uint16_t lanes; /* bit n: lane n has an entry with a weight */
 };
 
+enum vl_arbiter_choice {
+	VL_ARBITER_CHOSE_LOW,
+	VL_ARBITER_CHOSE_HIGH,
+	VL_ARBITER_CHOSE_MANAGEMENT,
+};
+
 struct vl_arbiter {
 	struct vl_arbiter_config config;
 	struct vl_arbiter_table high, low;
 	int64_t high_left; /* bytes that high-priority packets may still take */
-	bool chose_high;   /* the choice, for vl_arbiter_sent */
+	uint8_t choice;    /* enum vl_arbiter_choice: the last, for vl_arbiter_sent */
 };
 
 /* What is wrong, as text for people; NULL: nothing. virtual_lanes: how many the port has. A lane of

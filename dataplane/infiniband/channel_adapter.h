@@ -26,8 +26,8 @@
 struct vl_channel_adapter;
 
 struct vl_channel_adapter_config {
-	/* The device's GIDs are of encapsulation VL_ENCAPSULATION_IB_GLOBAL (or _LOCAL); without a
-	 * GID, one is made of the lid. ip must be NULL. */
+	/* The encapsulation of the device's GIDs is made InfiniBand's; without a GID, a link-local
+	 * one is made of its MAC. ip must be NULL; link and the parts about pauses are not used. */
 	struct vl_endpoint_config endpoint;
 	struct vl_infiniband_port_config port;
 	bool default_sl_to_vl; /* service level n goes on lane n modulo virtual_lanes */
@@ -69,8 +69,11 @@ void vl_channel_adapter_set_rate(struct vl_channel_adapter *adapter, uint64_t bi
 void vl_channel_adapter_set_management(struct vl_channel_adapter *adapter,
 				       const struct vl_channel_adapter_management *management);
 /* Queues a whole packet, LRH to ICRC, with room for the VCRC, which is written: it goes on lane 15,
- * before all else. The frame is the adapter's from here on. */
-void vl_channel_adapter_send_management(struct vl_channel_adapter *adapter, struct vl_frame *frame);
+ * before all else. The frame is the adapter's from here on. -EINVAL: too short, or no room; the
+ * frame stays the caller's. */
+int vl_channel_adapter_send_management(struct vl_channel_adapter *adapter, struct vl_frame *frame,
+				       uint64_t now);
+/* Packets are checked for damage from now on (vl_infiniband_port_config). */
 void vl_channel_adapter_check_vcrc(struct vl_channel_adapter *adapter);
 
 /* ---- Running ---------------------------------------------------------------------------- */
@@ -85,6 +88,8 @@ struct vl_frame *vl_channel_adapter_transmit(struct vl_channel_adapter *adapter,
 /* When one of the two above could next do something; 0: now; UINT64_MAX: not before a frame comes.
  * May be early, never late. */
 uint64_t vl_channel_adapter_next_deadline(const struct vl_channel_adapter *adapter, uint64_t now);
+/* Of these, when the receive buffer is to be emptied, whether the line is free or not. */
+uint64_t vl_channel_adapter_next_drain(const struct vl_channel_adapter *adapter);
 
 /* ---- Reading ---------------------------------------------------------------------------- */
 

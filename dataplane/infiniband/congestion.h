@@ -9,7 +9,7 @@
  * buffer of one lane: (16 - threshold) / 16 of it, so that 15 marks most. The annex leaves the
  * meaning of the thresholds 1 to 15 to the maker of the switch, but for their order.
  * It is the root of congestion if its packets had credits when they could go, and a victim if they
- * had to wait for credits; victims mark only where victim_mask says so.
+ * had to wait for credits; victims mark only where they are told to.
  */
 #ifndef VERBLINE_INFINIBAND_CONGESTION_H
 #define VERBLINE_INFINIBAND_CONGESTION_H
@@ -23,8 +23,7 @@ struct vl_switch_congestion_setting {
 	uint8_t threshold;     /* 0: no marking; 1 least to 15 most */
 	uint16_t marking_rate; /* packets passed over between two marked ones, on average */
 	uint8_t packet_size;   /* 64 bytes; shorter packets are not marked */
-	/* Bit n: port n marks as a victim too, as one that leads to a channel adapter may. */
-	uint64_t victim_mask[4];
+	bool victims_mark; /* every port marks as a victim too; each port's bit of Victim_Mask */
 };
 
 /* Sets FECN and mends the VCRC. False: not a packet with a BTH. */

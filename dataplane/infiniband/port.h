@@ -29,6 +29,8 @@
 /* A packet with 4096 bytes of payload and its longest headers. */
 #define VL_INFINIBAND_LEAST_BUFFER 4224u
 #define VL_INFINIBAND_MOST_BUFFER  (VL_FLOW_CONTROL_MOST_CREDITS * VL_FLOW_CONTROL_BLOCK)
+/* Unicast LIDs are 1 to this. */
+#define VL_INFINIBAND_LAST_UNICAST_LID 0xbfffu
 /* Service levels, and what they are mapped to. A level mapped to lane 15 is discarded, IBTA 7.6.6.
  */
 #define VL_INFINIBAND_SERVICE_LEVELS 16u
@@ -95,11 +97,12 @@ struct vl_infiniband_port {
 	uint8_t virtual_lanes;
 	uint8_t next_lane; /* whose flow-control packet is looked at first */
 	bool check_vcrc;
-	uint16_t lanes;   /* bit n: data lane n is in use */
-	uint16_t due;     /* bit n: lane n's flow-control packet is */
-	uint16_t unheard; /* bit n: none from the neighbour on lane n yet */
-	uint16_t waiting; /* bit n: a packet stands at the head of lane n, head_blocks long */
-	uint16_t stalled; /* of these, without the credits */
+	uint16_t lanes;       /* bit n: data lane n is in use */
+	uint16_t due;         /* bit n: lane n's flow-control packet is */
+	uint16_t unheard;     /* bit n: none from the neighbour on lane n yet */
+	uint16_t waiting;     /* bit n: a packet stands at the head of lane n, head_blocks long */
+	uint16_t stalled;     /* of these, without the credits */
+	uint16_t was_stalled; /* bit n: so it was since a packet last left lane n */
 	uint16_t head_blocks[VL_INFINIBAND_LANES];
 	struct vl_credit_sender senders[VL_INFINIBAND_DATA_LANES];
 	struct vl_credit_receiver receivers[VL_INFINIBAND_DATA_LANES];
@@ -133,8 +136,8 @@ void vl_infiniband_port_receive_link(struct vl_infiniband_port *port, const stru
 /* A packet has come in: checks LRH, length and VCRC, counts it, and charges it to the buffer of its
  * lane, which frame->virtual_lane is set to. False: it is to be thrown away, which was counted. */
 bool vl_infiniband_port_accept(struct vl_infiniband_port *port, struct vl_frame *frame);
-/* What an accepted packet of a lane took in the buffer is free again. True: a flow-control packet
- * has become due. Lane 15 has no credits. */
+/* What an accepted packet of a lane took in the buffer is free again. True: flow-control
+ * packets have become due, where none was. Lane 15 has no credits. */
 bool vl_infiniband_port_release(struct vl_infiniband_port *port, uint8_t virtual_lane,
 				uint32_t length);
 
@@ -166,11 +169,19 @@ static inline bool vl_infiniband_port_has_credits(const struct vl_infiniband_por
 				       vl_flow_control_blocks(length));
 }
 
+/* Whether a packet stands ready that has its credits. */
+static inline bool vl_infiniband_port_is_ready(const struct vl_infiniband_port *port)
+{
+	return port->waiting & (uint16_t)~port->stalled;
+}
+
 /* ---- Reading ---------------------------------------------------------------------------- */
 
 /* Nanoseconds of credit_stall of a lane, what is running included. */
 uint64_t vl_infiniband_port_credit_stall(const struct vl_infiniband_port *port,
 					 uint8_t virtual_lane, uint64_t now);
+/* port_xmit_wait likewise. */
+uint64_t vl_infiniband_port_xmit_wait(const struct vl_infiniband_port *port, uint64_t now);
 /* Bytes of buffer that a lane was ever seen to take, and that it has. */
 static inline uint64_t vl_infiniband_port_watermark(const struct vl_infiniband_port *port,
 						    uint8_t virtual_lane)

@@ -29,10 +29,9 @@
 #include "dataplane/infiniband/port.h"
 #include "transport/random.h"
 
-#define VL_INFINIBAND_SWITCH_MAX_PORTS 254u
+/* More than the 254 of the specification, so that a large star can be tried. */
+#define VL_INFINIBAND_SWITCH_MAX_PORTS 2048u
 #define VL_INFINIBAND_SWITCH_NO_PORT   UINT32_MAX
-/* Unicast LIDs are 1 to 0xbfff. */
-#define VL_INFINIBAND_LAST_UNICAST_LID 0xbfffu
 
 struct vl_infiniband_switch_config {
 	uint32_t ports;                        /* 1..VL_INFINIBAND_SWITCH_MAX_PORTS */

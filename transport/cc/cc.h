@@ -163,6 +163,9 @@ int vl_infiniband_cc_set(struct vl_infiniband_cc_parameters *parameters, const c
 int vl_infiniband_cct_set(struct vl_infiniband_cc_parameters *parameters, uint32_t entry,
 			  uint32_t shift, uint32_t multiplier);
 
+/* 0, or -EINVAL: a parameter outside its range, or ccti_min above ccti_limit. */
+int vl_infiniband_cc_check(const struct vl_infiniband_cc_parameters *parameters);
+
 struct vl_infiniband_cc_description {
 	const char *name, *unit, *meaning;
 	uint32_t value, least, most; /* value: the default */

@@ -13,6 +13,7 @@ static const struct vl_cc_algorithm *const algorithms[] = {
 	&vl_cc_none,
 	&vl_cc_fixed,
 	&vl_cc_dcqcn,
+	&vl_cc_infiniband,
 };
 
 static const struct vl_dcqcn_description descriptions[] = {
@@ -100,5 +101,5 @@ int vl_cc_check(const struct vl_cc_parameters *parameters)
 		    value > descriptions[i].most)
 			return -EINVAL;
 	}
-	return 0;
+	return vl_infiniband_cc_check(&parameters->infiniband);
 }

@@ -328,6 +328,7 @@ struct vl_responder {
 	uint8_t operation;                     /* of the last packet of an unfinished message */
 	bool in_message;
 	bool ack_pending;
+	bool becn_pending;      /* the next acknowledgement carries BECN */
 	bool nak_pending;       /* nak_syndrome at nak_psn, after all pending responses */
 	bool sequence_nak_sent; /* silent until the expected PSN comes */
 	bool rnr_nak_sent;
@@ -351,15 +352,16 @@ struct vl_qp {
 
 	uint32_t qpn, remote_qpn;
 	uint32_t qkey;
-	uint32_t memory_size;     /* of the QP and its queues: one allocation */
-	uint32_t window_count;    /* type 2 windows bound on it */
-	uint16_t udp_source_port; /* 0: by the flow label or the QPNs */
-	uint16_t pkey;            /* value, not index */
-	uint16_t path_mtu;        /* bytes */
-	uint8_t path_mtu_shift;   /* log2 */
-	uint8_t type;             /* enum ibv_qp_type */
-	uint8_t state;            /* enum ibv_qp_state */
-	uint8_t priority;         /* service level */
+	uint32_t notification_qpn; /* UD on InfiniBand: who is to get the notification */
+	uint32_t memory_size;      /* of the QP and its queues: one allocation */
+	uint32_t window_count;     /* type 2 windows bound on it */
+	uint16_t udp_source_port;  /* 0: by the flow label or the QPNs */
+	uint16_t pkey;             /* value, not index */
+	uint16_t path_mtu;         /* bytes */
+	uint8_t path_mtu_shift;    /* log2 */
+	uint8_t type;              /* enum ibv_qp_type */
+	uint8_t state;             /* enum ibv_qp_state */
+	uint8_t priority;          /* service level */
 	uint8_t pkey_index;
 	uint8_t timeout, retry_count, rnr_retry, min_rnr_timer;
 	uint8_t max_rd_atomic, max_dest_rd_atomic;
@@ -369,7 +371,7 @@ struct vl_qp {
 	bool is_flushing_sends, is_flushing_receives;
 	unsigned int access; /* qp_access_flags */
 
-	struct vl_path path; /* connected services */
+	struct vl_path path; /* connected services; UD: the way of its notification */
 	union ibv_gid remote_gid;
 	struct vl_requester requester;
 	struct vl_responder responder;

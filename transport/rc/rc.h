@@ -30,6 +30,8 @@ void vl_rc_receive_response(struct vl_qp *qp, const struct vl_packet *packet, ui
 void vl_rc_receive_request(struct vl_qp *qp, const struct vl_packet *packet, uint64_t now);
 /* Refuses with a NAK that ends the connection. */
 void vl_rc_refuse(struct vl_qp *qp, uint32_t psn, uint8_t syndrome, enum ibv_event_type event);
+/* InfiniBand: an acknowledgement with BECN goes out. False: not now, as responses go first. */
+bool vl_rc_return_becn(struct vl_qp *qp);
 /* The credit code for the next AETH, remembered as advertised. */
 uint8_t vl_rc_advertise_credits(struct vl_qp *qp);
 

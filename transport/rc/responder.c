@@ -40,6 +40,15 @@ static void acknowledge(struct vl_qp *qp)
 	vl_engine_urgent(qp);
 }
 
+bool vl_rc_return_becn(struct vl_qp *qp)
+{
+	if (qp->responder.is_refusing || vl_rc_has_response(qp))
+		return false;
+	qp->responder.becn_pending = true;
+	acknowledge(qp);
+	return true;
+}
+
 static void answer_nak(struct vl_qp *qp, uint32_t psn, uint8_t syndrome)
 {
 	qp->responder.nak_pending = true;
@@ -73,11 +82,15 @@ enum vl_send_result vl_rc_urgent(struct vl_qp *qp, struct vl_outgoing *outgoing,
 	}
 	syndrome = is_nak ? responder->nak_syndrome : vl_rc_advertise_credits(qp);
 	bth.psn = is_nak ? responder->nak_psn : vl_psn_add(responder->expected_psn, VL_PSN_MASK);
+	bth.becn = responder->becn_pending;
+	responder->becn_pending = false;
 	/* A NAK acknowledges everything before it. */
 	responder->ack_pending = false;
 	responder->nak_pending = false;
 	at = vl_outgoing_begin(qp, &qp->path, &bth, 0, outgoing);
 	vl_aeth_write(at, syndrome, responder->msn);
+	if (bth.becn)
+		VL_COUNT(qp, becn_tx);
 	if (!is_nak)
 		VL_COUNT(qp, ack_tx);
 	else if (VL_SYNDROME_TYPE(syndrome) == VL_SYNDROME_RNR)
