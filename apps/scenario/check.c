@@ -106,10 +106,13 @@ void vl_scenario_check_cc(struct vl_loader *loader, struct vl_scenario_cc *cc)
 uint8_t vl_scenario_data_priorities(const struct vl_scenario *scenario)
 {
 	const struct vl_scenario_flow *flows = scenario->flows.elements;
+	const struct vl_scenario_workload *workloads = scenario->workloads.elements;
 	uint8_t mask = 0;
 
 	for (unsigned int i = 0; i < scenario->flows.count; i++)
 		mask |= (uint8_t)(1u << flows[i].priority);
+	for (unsigned int i = 0; i < scenario->workloads.count; i++)
+		mask |= (uint8_t)(1u << workloads[i].priority);
 	return mask;
 }
 
@@ -385,9 +388,6 @@ static void refuse_unbuilt(struct vl_loader *loader, const struct vl_scenario *s
 	if (vl_scenario_is_infiniband(scenario))
 		vl_section_problem(loader, &scenario->section, "fabric",
 				   "InfiniBand cannot be run yet");
-	if (scenario->workloads.count)
-		vl_section_problem(loader, &scenario->section, "workloads",
-				   "workloads cannot be run yet; give flows");
 	for (unsigned int i = 0; i < scenario->switches.count; i++)
 		refuse_unbuilt_switch(loader, &switches[i]);
 }
@@ -407,7 +407,9 @@ void vl_scenario_check(struct vl_loader *loader, struct vl_scenario *scenario)
 	whole = vl_scenario_build_topology(loader, scenario);
 	vl_scenario_apply_fabric(scenario);
 	check_switches(loader, scenario, whole);
-	if (!whole || !scenario->pair_count)
+	if (whole)
+		vl_scenario_check_workloads(loader, scenario);
+	if (!whole || (!scenario->pair_count && !scenario->workloads.count))
 		return;
 	check_starts(loader, scenario);
 	check_outstanding(loader, scenario);

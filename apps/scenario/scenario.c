@@ -48,6 +48,7 @@ void vl_scenario_free(struct vl_scenario *scenario)
 {
 	if (!scenario)
 		return;
+	vl_scenario_release_workloads(scenario);
 	vl_arena_free(&scenario->arena);
 	free(scenario);
 }

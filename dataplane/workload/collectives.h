@@ -21,30 +21,34 @@
 /* Thakur, Rabenseifner and Gropp, Optimization of Collective Communication Operations in MPICH,
  * 2005, the ring algorithm: reduce-scatter, then all-gather; rank r sends to r + 1. compute: ns to
  * add a part that has arrived. */
-int vl_plan_ring_all_reduce(struct vl_plan *plan, uint64_t size, uint64_t compute);
+int vl_workload_plan_ring_all_reduce(struct vl_workload_plan *plan, uint64_t size,
+				     uint64_t compute);
 /* The same paper, Rabenseifner's algorithm: recursive halving, then recursive doubling. Ranks: a
  * power of two. */
-int vl_plan_halving_doubling_all_reduce(struct vl_plan *plan, uint64_t size, uint64_t compute);
-int vl_plan_ring_reduce_scatter(struct vl_plan *plan, uint64_t size, uint64_t compute);
-int vl_plan_ring_all_gather(struct vl_plan *plan, uint64_t size);
+int vl_workload_plan_halving_doubling_all_reduce(struct vl_workload_plan *plan, uint64_t size,
+						 uint64_t compute);
+int vl_workload_plan_ring_reduce_scatter(struct vl_workload_plan *plan, uint64_t size,
+					 uint64_t compute);
+int vl_workload_plan_ring_all_gather(struct vl_workload_plan *plan, uint64_t size);
 
 /* ---- collectives_exchange.c ---- */
 
 /* All other ranks send size bytes to rank 0 at once. */
-int vl_plan_incast(struct vl_plan *plan, uint64_t size);
+int vl_workload_plan_incast(struct vl_workload_plan *plan, uint64_t size);
 /* Each rank sends size bytes to another, and gets from another: a derangement, all of which are
  * equally likely. */
-int vl_plan_permutation(struct vl_plan *plan, uint64_t size, uint64_t seed);
+int vl_workload_plan_permutation(struct vl_workload_plan *plan, uint64_t size, uint64_t seed);
 /* Rank r sends to r + 1, r + 2, ...: at most depth of them at a time; 0: all at once. */
-int vl_plan_all_to_all(struct vl_plan *plan, uint64_t size, uint32_t depth);
+int vl_workload_plan_all_to_all(struct vl_workload_plan *plan, uint64_t size, uint32_t depth);
 /* From rank 0 down a tree where each rank has fanout children, in segments that are passed on as
  * they come. segment 0: one. */
-int vl_plan_broadcast_tree(struct vl_plan *plan, uint64_t size, uint32_t fanout, uint64_t segment);
+int vl_workload_plan_broadcast_tree(struct vl_workload_plan *plan, uint64_t size, uint32_t fanout,
+				    uint64_t segment);
 /* Ranks 0 to servers - 1 are servers, each of an equal part of size bytes; all others are workers,
  * which push their part of the gradient to each server, and get its parameters once it has heard of
  * all and computed. */
-int vl_plan_parameter_server(struct vl_plan *plan, uint64_t size, uint32_t servers,
-			     uint64_t compute);
+int vl_workload_plan_parameter_server(struct vl_workload_plan *plan, uint64_t size,
+				      uint32_t servers, uint64_t compute);
 
 /* ---- collectives_pipeline.c ---- */
 
@@ -60,7 +64,7 @@ struct vl_pipeline {
 	enum vl_pipeline_schedule schedule;
 };
 /* A rank a stage. A stage computes one thing at a time. */
-int vl_plan_pipeline(struct vl_plan *plan, const struct vl_pipeline *pipeline);
+int vl_workload_plan_pipeline(struct vl_workload_plan *plan, const struct vl_pipeline *pipeline);
 
 /* ---- collectives_requests.c ---- */
 
@@ -87,10 +91,10 @@ struct vl_requests {
 
 /* Each operation is a READ (with probability reads) from a server or a WRITE to one, chosen at
  * random, and a job. */
-int vl_plan_storage(struct vl_plan *plan, const struct vl_requests *requests, double reads,
-		    const struct vl_size_choice *sizes, uint32_t size_count);
+int vl_workload_plan_storage(struct vl_workload_plan *plan, const struct vl_requests *requests,
+			     double reads, const struct vl_size_choice *sizes, uint32_t size_count);
 /* Each operation is a request to a server and, after computing, its response: a job. */
-int vl_plan_inference(struct vl_plan *plan, const struct vl_requests *requests,
-		      uint64_t request_bytes, uint64_t response_bytes, uint64_t compute);
+int vl_workload_plan_inference(struct vl_workload_plan *plan, const struct vl_requests *requests,
+			       uint64_t request_bytes, uint64_t response_bytes, uint64_t compute);
 
 #endif

@@ -9,13 +9,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int vl_plan_incast(struct vl_plan *plan, uint64_t size)
+int vl_workload_plan_incast(struct vl_workload_plan *plan, uint64_t size)
 {
-	int status = vl_plan_check_parts(plan, size, 1);
+	int status = vl_workload_plan_check_parts(plan, size, 1);
 
 	for (uint32_t rank = 1; !status && rank < plan->rank_count; rank++)
-		status = vl_plan_add(plan, &(struct vl_step){.source = rank, .bytes = size}, NULL,
-				     0);
+		status = vl_workload_plan_add(
+			plan, &(struct vl_step){.source = rank, .bytes = size}, NULL, 0);
 	return status;
 }
 
@@ -28,9 +28,9 @@ static bool has_fixed_point(const uint32_t *to, uint32_t count)
 	return false;
 }
 
-int vl_plan_permutation(struct vl_plan *plan, uint64_t size, uint64_t seed)
+int vl_workload_plan_permutation(struct vl_workload_plan *plan, uint64_t size, uint64_t seed)
 {
-	int status = vl_plan_check_parts(plan, size, 1);
+	int status = vl_workload_plan_check_parts(plan, size, 1);
 	struct vl_random random = {seed};
 	uint32_t *to;
 
@@ -49,17 +49,17 @@ int vl_plan_permutation(struct vl_plan *plan, uint64_t size, uint64_t seed)
 		}
 	} while (has_fixed_point(to, plan->rank_count));
 	for (uint32_t i = 0; !status && i < plan->rank_count; i++)
-		status = vl_plan_add(
+		status = vl_workload_plan_add(
 			plan, &(struct vl_step){.source = i, .destination = to[i], .bytes = size},
 			NULL, 0);
 	free(to);
 	return status;
 }
 
-int vl_plan_all_to_all(struct vl_plan *plan, uint64_t size, uint32_t depth)
+int vl_workload_plan_all_to_all(struct vl_workload_plan *plan, uint64_t size, uint32_t depth)
 {
 	uint32_t ranks = plan->rank_count, before;
-	int status = vl_plan_check_parts(plan, size, ranks);
+	int status = vl_workload_plan_check_parts(plan, size, ranks);
 
 	for (uint32_t i = 1; !status && i < ranks; i++) {
 		for (uint32_t rank = 0; !status && rank < ranks; rank++) {
@@ -67,25 +67,28 @@ int vl_plan_all_to_all(struct vl_plan *plan, uint64_t size, uint32_t depth)
 			struct vl_step step = vl_part_step(rank, to, size, to, 1, ranks);
 
 			before = plan->step_count - depth * ranks;
-			status = vl_plan_add(plan, &step, &before, depth && i > depth);
+			status = vl_workload_plan_add(plan, &step, &before, depth && i > depth);
 		}
 	}
 	return status;
 }
 
-int vl_plan_broadcast_tree(struct vl_plan *plan, uint64_t size, uint32_t fanout, uint64_t segment)
+int vl_workload_plan_broadcast_tree(struct vl_workload_plan *plan, uint64_t size, uint32_t fanout,
+				    uint64_t segment)
 {
 	uint32_t ranks = plan->rank_count, edges = ranks - 1, segments, before;
-	int status = vl_plan_check_parts(plan, size, 1);
+	int status = vl_workload_plan_check_parts(plan, size, 1);
 	uint64_t needed = segment ? (size + segment - 1) / segment : 1;
 
 	if (status)
 		return status;
 	if (!fanout)
-		return vl_plan_refuse(plan, "a tree without children; a fanout of 2 is usual");
-	if (needed * edges > VL_PLAN_MAX_STEPS)
-		return vl_plan_refuse(plan, "%llu segments for each of %u ranks are too many",
-				      (unsigned long long)needed, edges);
+		return vl_workload_plan_refuse(plan,
+					       "a tree without children; a fanout of 2 is usual");
+	if (needed * edges > VL_WORKLOAD_PLAN_MAX_STEPS)
+		return vl_workload_plan_refuse(plan,
+					       "%llu segments for each of %u ranks are too many",
+					       (unsigned long long)needed, edges);
 	segments = (uint32_t)needed;
 	/* Rank r > 0 gets each segment by step "segment * edges + r - 1". */
 	for (uint32_t part = 0; !status && part < segments; part++) {
@@ -94,24 +97,25 @@ int vl_plan_broadcast_tree(struct vl_plan *plan, uint64_t size, uint32_t fanout,
 			struct vl_step step = vl_part_step(parent, rank, size, part, 1, segments);
 
 			before = part * edges + parent - 1;
-			status = vl_plan_add(plan, &step, &before, parent != 0);
+			status = vl_workload_plan_add(plan, &step, &before, parent != 0);
 		}
 	}
 	return status;
 }
 
-int vl_plan_parameter_server(struct vl_plan *plan, uint64_t size, uint32_t servers,
-			     uint64_t compute)
+int vl_workload_plan_parameter_server(struct vl_workload_plan *plan, uint64_t size,
+				      uint32_t servers, uint64_t compute)
 {
-	int status = vl_plan_check_parts(plan, size, servers);
+	int status = vl_workload_plan_check_parts(plan, size, servers);
 	uint32_t workers = plan->rank_count - servers, gathered, *before;
 	struct vl_step step;
 
 	if (status)
 		return status;
 	if (!servers || servers >= plan->rank_count)
-		return vl_plan_refuse(plan, "%u servers of %u ranks; 1 to %u leave a worker",
-				      servers, plan->rank_count, plan->rank_count - 1);
+		return vl_workload_plan_refuse(plan,
+					       "%u servers of %u ranks; 1 to %u leave a worker",
+					       servers, plan->rank_count, plan->rank_count - 1);
 	before = malloc(workers * sizeof(*before));
 	if (!before)
 		return -ENOMEM;
@@ -119,7 +123,7 @@ int vl_plan_parameter_server(struct vl_plan *plan, uint64_t size, uint32_t serve
 		for (uint32_t server = 0; !status && server < servers; server++) {
 			step = vl_part_step(servers + worker, server, size, server, 1, servers);
 			step.reduces = true;
-			status = vl_plan_add(plan, &step, NULL, 0);
+			status = vl_workload_plan_add(plan, &step, NULL, 0);
 		}
 	}
 	/* A computation of the server stands between all pushes and all pulls: fewer edges. */
@@ -131,14 +135,14 @@ int vl_plan_parameter_server(struct vl_plan *plan, uint64_t size, uint32_t serve
 					.destination = server,
 					.delay = compute,
 					.kind = VL_STEP_COMPUTE};
-		status = vl_plan_add(plan, &step, before, workers);
+		status = vl_workload_plan_add(plan, &step, before, workers);
 	}
 	for (uint32_t worker = 0; !status && worker < workers; worker++) {
 		for (uint32_t server = 0; !status && server < servers; server++) {
 			uint32_t computed = gathered + server;
 
 			step = vl_part_step(server, servers + worker, size, server, 1, servers);
-			status = vl_plan_add(plan, &step, &computed, 1);
+			status = vl_workload_plan_add(plan, &step, &computed, 1);
 		}
 	}
 	free(before);

@@ -17,7 +17,7 @@ struct stage {
 };
 
 struct planner {
-	struct vl_plan *plan;
+	struct vl_workload_plan *plan;
 	const struct vl_pipeline *pipeline;
 	struct stage *stages;
 	/* Steps by stage and microbatch: what came in for its forward and its backward pass. */
@@ -53,9 +53,9 @@ static int send_on(struct planner *planner, uint32_t from, bool backward, uint32
 
 	if (to >= planner->plan->rank_count)
 		return 0;
-	status = vl_plan_add(planner->plan, &step, &planner->stages[from].computing, 1);
+	status = vl_workload_plan_add(planner->plan, &step, &planner->stages[from].computing, 1);
 	*cell(planner, backward ? planner->gradients : planner->activations, to, microbatch) =
-		vl_plan_last(planner->plan);
+		vl_workload_plan_last(planner->plan);
 	return status;
 }
 
@@ -81,10 +81,10 @@ static int plan_task(struct planner *planner, uint32_t number)
 		before[count++] = input;
 	if (stage->computing != NOT_YET)
 		before[count++] = stage->computing;
-	status = vl_plan_add(planner->plan, &step, before, count);
+	status = vl_workload_plan_add(planner->plan, &step, before, count);
 	if (status)
 		return status;
-	stage->computing = vl_plan_last(planner->plan);
+	stage->computing = vl_workload_plan_last(planner->plan);
 	if (backward)
 		stage->backward++;
 	else
@@ -111,18 +111,18 @@ static int plan_all(struct planner *planner)
 	return 0;
 }
 
-int vl_plan_pipeline(struct vl_plan *plan, const struct vl_pipeline *pipeline)
+int vl_workload_plan_pipeline(struct vl_workload_plan *plan, const struct vl_pipeline *pipeline)
 {
 	size_t cells = (size_t)plan->rank_count * pipeline->microbatches;
-	int status = vl_plan_check_parts(plan, pipeline->activation, 1);
+	int status = vl_workload_plan_check_parts(plan, pipeline->activation, 1);
 	struct planner planner = {.plan = plan, .pipeline = pipeline};
 
 	if (status)
 		return status;
-	if (!pipeline->microbatches || cells > VL_PLAN_MAX_STEPS / 4)
-		return vl_plan_refuse(plan, "%u microbatches; 1 to %u would do",
-				      pipeline->microbatches,
-				      VL_PLAN_MAX_STEPS / 4 / plan->rank_count);
+	if (!pipeline->microbatches || cells > VL_WORKLOAD_PLAN_MAX_STEPS / 4)
+		return vl_workload_plan_refuse(plan, "%u microbatches; 1 to %u would do",
+					       pipeline->microbatches,
+					       VL_WORKLOAD_PLAN_MAX_STEPS / 4 / plan->rank_count);
 	planner.stages = calloc(plan->rank_count, sizeof(*planner.stages));
 	planner.activations = malloc(cells * sizeof(uint32_t));
 	planner.gradients = malloc(cells * sizeof(uint32_t));

@@ -5,7 +5,7 @@
 
 #include "dataplane/workload/parts.h"
 
-/* log2 of VL_PLAN_MAX_RANKS. */
+/* log2 of VL_WORKLOAD_PLAN_MAX_RANKS. */
 #define MAX_LEVELS 16
 
 /*
@@ -13,7 +13,7 @@
  * its right, which is what came from its left in turn t - 1. The first n - 1 turns add, whatever
  * follows replaces.
  */
-static int add_ring(struct vl_plan *plan, uint64_t size, uint32_t first, uint32_t turns,
+static int add_ring(struct vl_workload_plan *plan, uint64_t size, uint32_t first, uint32_t turns,
 		    uint32_t adding, uint64_t compute)
 {
 	uint32_t ranks = plan->rank_count, base = plan->step_count;
@@ -29,32 +29,33 @@ static int add_ring(struct vl_plan *plan, uint64_t size, uint32_t first, uint32_
 
 			step.reduces = turn < adding;
 			step.delay = turn && turn <= adding ? compute : 0;
-			status = vl_plan_add(plan, &step, &before, turn != 0);
+			status = vl_workload_plan_add(plan, &step, &before, turn != 0);
 		}
 	}
 	return status;
 }
 
-int vl_plan_ring_all_reduce(struct vl_plan *plan, uint64_t size, uint64_t compute)
+int vl_workload_plan_ring_all_reduce(struct vl_workload_plan *plan, uint64_t size, uint64_t compute)
 {
-	int status = vl_plan_check_parts(plan, size, plan->rank_count);
+	int status = vl_workload_plan_check_parts(plan, size, plan->rank_count);
 	uint32_t turns = plan->rank_count - 1;
 
 	return status ? status : add_ring(plan, size, 0, 2 * turns, turns, compute);
 }
 
 /* One turn later, so that rank r ends with part r. */
-int vl_plan_ring_reduce_scatter(struct vl_plan *plan, uint64_t size, uint64_t compute)
+int vl_workload_plan_ring_reduce_scatter(struct vl_workload_plan *plan, uint64_t size,
+					 uint64_t compute)
 {
-	int status = vl_plan_check_parts(plan, size, plan->rank_count);
+	int status = vl_workload_plan_check_parts(plan, size, plan->rank_count);
 	uint32_t turns = plan->rank_count - 1;
 
 	return status ? status : add_ring(plan, size, 1, turns, turns, compute);
 }
 
-int vl_plan_ring_all_gather(struct vl_plan *plan, uint64_t size)
+int vl_workload_plan_ring_all_gather(struct vl_workload_plan *plan, uint64_t size)
 {
-	int status = vl_plan_check_parts(plan, size, plan->rank_count);
+	int status = vl_workload_plan_check_parts(plan, size, plan->rank_count);
 
 	return status ? status : add_ring(plan, size, 0, plan->rank_count - 1, 0, 0);
 }
@@ -64,7 +65,7 @@ int vl_plan_ring_all_gather(struct vl_plan *plan, uint64_t size)
  * rank of the halving gives away the d parts that the partner is to keep; in the doubling it gives
  * the d parts that it has. Both need all that has come to the rank in earlier rounds.
  */
-static int add_exchange(struct vl_plan *plan, uint64_t size, uint32_t rank, uint32_t round,
+static int add_exchange(struct vl_workload_plan *plan, uint64_t size, uint32_t rank, uint32_t round,
 			uint32_t levels, uint64_t compute)
 {
 	uint32_t ranks = plan->rank_count, before[2 * MAX_LEVELS], distance = 0, partner;
@@ -80,21 +81,23 @@ static int add_exchange(struct vl_plan *plan, uint64_t size, uint32_t rank, uint
 			    distance, ranks);
 	step.reduces = halves;
 	step.delay = round && round <= levels ? compute : 0;
-	return vl_plan_add(plan, &step, before, round);
+	return vl_workload_plan_add(plan, &step, before, round);
 }
 
-int vl_plan_halving_doubling_all_reduce(struct vl_plan *plan, uint64_t size, uint64_t compute)
+int vl_workload_plan_halving_doubling_all_reduce(struct vl_workload_plan *plan, uint64_t size,
+						 uint64_t compute)
 {
 	uint32_t ranks = plan->rank_count, levels = 0;
-	int status = vl_plan_check_parts(plan, size, ranks);
+	int status = vl_workload_plan_check_parts(plan, size, ranks);
 
 	if (status)
 		return status;
 	if (ranks & (ranks - 1))
-		return vl_plan_refuse(plan,
-				      "halving and doubling takes a power of two of ranks, not %u: "
-				      "%u would do, or a ring",
-				      ranks, 1u << (31 - __builtin_clz(ranks)));
+		return vl_workload_plan_refuse(
+			plan,
+			"halving and doubling takes a power of two of ranks, not %u: "
+			"%u would do, or a ring",
+			ranks, 1u << (31 - __builtin_clz(ranks)));
 	while (1u << levels < ranks)
 		levels++;
 	for (uint32_t round = 0; !status && round < 2 * levels; round++) {

@@ -13,29 +13,32 @@
 /* Longer than that no run is: 2^53 ns are 104 days. */
 #define MAX_TIME 0x1p53
 
-static int check_requests(struct vl_plan *plan, const struct vl_requests *requests)
+static int check_requests(struct vl_workload_plan *plan, const struct vl_requests *requests)
 {
 	uint32_t ranks = plan->rank_count;
 
 	if (!requests->servers || requests->servers >= ranks)
-		return vl_plan_refuse(plan,
-				      "%u servers of %u ranks; it takes a server and a client at "
-				      "least",
-				      requests->servers, ranks);
-	if (!requests->count ||
-	    (uint64_t)requests->count * (ranks - requests->servers) > VL_PLAN_MAX_STEPS / 2)
-		return vl_plan_refuse(plan, "%u operations of each client; 1 to %u would do",
-				      requests->count,
-				      VL_PLAN_MAX_STEPS / 2 / (ranks - requests->servers));
+		return vl_workload_plan_refuse(
+			plan,
+			"%u servers of %u ranks; it takes a server and a client at "
+			"least",
+			requests->servers, ranks);
+	if (!requests->count || (uint64_t)requests->count * (ranks - requests->servers) >
+					VL_WORKLOAD_PLAN_MAX_STEPS / 2)
+		return vl_workload_plan_refuse(
+			plan, "%u operations of each client; 1 to %u would do", requests->count,
+			VL_WORKLOAD_PLAN_MAX_STEPS / 2 / (ranks - requests->servers));
 	if (requests->arrivals == VL_ARRIVALS_CLOSED && !requests->depth)
-		return vl_plan_refuse(plan, "a closed loop without an operation outstanding; a "
-					    "depth of 1 is the least");
+		return vl_workload_plan_refuse(plan,
+					       "a closed loop without an operation outstanding; a "
+					       "depth of 1 is the least");
 	if (requests->arrivals != VL_ARRIVALS_CLOSED &&
 	    !(requests->rate > 0 && requests->count / requests->rate * SECOND < MAX_TIME))
-		return vl_plan_refuse(plan,
-				      "%u operations at %g per second take too long; a higher rate "
-				      "is needed",
-				      requests->count, requests->rate);
+		return vl_workload_plan_refuse(
+			plan,
+			"%u operations at %g per second take too long; a higher rate "
+			"is needed",
+			requests->count, requests->rate);
 	return 0;
 }
 
@@ -51,11 +54,11 @@ static double next_gap(const struct vl_requests *requests, struct vl_random *ran
 
 /* Adds what a client does in one operation, whose first step is due at time and waits for what
  * *last says if that is not UINT32_MAX; stores in *last what ends it at the client. */
-typedef int add_operation(struct vl_plan *plan, void *context, struct vl_step first,
+typedef int add_operation(struct vl_workload_plan *plan, void *context, struct vl_step first,
 			  struct vl_random *random, uint32_t *last);
 
-static int add_client(struct vl_plan *plan, const struct vl_requests *requests, uint32_t client,
-		      uint32_t *ends, add_operation *add, void *context)
+static int add_client(struct vl_workload_plan *plan, const struct vl_requests *requests,
+		      uint32_t client, uint32_t *ends, add_operation *add, void *context)
 {
 	struct vl_random random = {requests->seed * UINT64_C(0x9e3779b97f4a7c15) + client};
 	uint32_t slot = 0, job = (client - requests->servers) * requests->count;
@@ -87,8 +90,8 @@ static int add_client(struct vl_plan *plan, const struct vl_requests *requests, 
 	return status;
 }
 
-static int add_clients(struct vl_plan *plan, const struct vl_requests *requests, add_operation *add,
-		       void *context)
+static int add_clients(struct vl_workload_plan *plan, const struct vl_requests *requests,
+		       add_operation *add, void *context)
 {
 	int status = check_requests(plan, requests);
 	uint32_t *ends;
@@ -123,7 +126,7 @@ static uint64_t draw_size(const struct storage *storage, struct vl_random *rando
 	return storage->sizes[i].bytes;
 }
 
-static int add_storage(struct vl_plan *plan, void *context, struct vl_step first,
+static int add_storage(struct vl_workload_plan *plan, void *context, struct vl_step first,
 		       struct vl_random *random, uint32_t *last)
 {
 	const struct storage *storage = context;
@@ -138,23 +141,23 @@ static int add_storage(struct vl_plan *plan, void *context, struct vl_step first
 		first.source = first.destination;
 		first.destination = client;
 	}
-	status = vl_plan_add(plan, &first, &before, before != UINT32_MAX);
-	*last = vl_plan_last(plan);
+	status = vl_workload_plan_add(plan, &first, &before, before != UINT32_MAX);
+	*last = vl_workload_plan_last(plan);
 	return status;
 }
 
-int vl_plan_storage(struct vl_plan *plan, const struct vl_requests *requests, double reads,
-		    const struct vl_size_choice *sizes, uint32_t size_count)
+int vl_workload_plan_storage(struct vl_workload_plan *plan, const struct vl_requests *requests,
+			     double reads, const struct vl_size_choice *sizes, uint32_t size_count)
 {
 	struct storage storage = {reads, sizes, size_count, 0};
 
 	for (uint32_t i = 0; i < size_count; i++)
 		storage.weight += sizes[i].weight;
 	if (!storage.weight)
-		return vl_plan_refuse(plan, "no size has a weight");
+		return vl_workload_plan_refuse(plan, "no size has a weight");
 	if (!(reads >= 0 && reads <= 1))
-		return vl_plan_refuse(plan, "%g of the operations are reads; 0 to 1 would do",
-				      reads);
+		return vl_workload_plan_refuse(
+			plan, "%g of the operations are reads; 0 to 1 would do", reads);
 	return add_clients(plan, requests, add_storage, &storage);
 }
 
@@ -165,7 +168,7 @@ struct inference {
 	uint64_t compute;           /* ns */
 };
 
-static int add_inference(struct vl_plan *plan, void *context, struct vl_step first,
+static int add_inference(struct vl_workload_plan *plan, void *context, struct vl_step first,
 			 struct vl_random *random, uint32_t *last)
 {
 	const struct inference *inference = context;
@@ -179,17 +182,17 @@ static int add_inference(struct vl_plan *plan, void *context, struct vl_step fir
 
 	(void)random;
 	first.bytes = inference->request;
-	status = vl_plan_add(plan, &first, &before, before != UINT32_MAX);
+	status = vl_workload_plan_add(plan, &first, &before, before != UINT32_MAX);
 	if (status)
 		return status;
-	before = vl_plan_last(plan);
-	status = vl_plan_add(plan, &response, &before, 1);
-	*last = vl_plan_last(plan);
+	before = vl_workload_plan_last(plan);
+	status = vl_workload_plan_add(plan, &response, &before, 1);
+	*last = vl_workload_plan_last(plan);
 	return status;
 }
 
-int vl_plan_inference(struct vl_plan *plan, const struct vl_requests *requests,
-		      uint64_t request_bytes, uint64_t response_bytes, uint64_t compute)
+int vl_workload_plan_inference(struct vl_workload_plan *plan, const struct vl_requests *requests,
+			       uint64_t request_bytes, uint64_t response_bytes, uint64_t compute)
 {
 	struct inference inference = {request_bytes, response_bytes, compute};
 

@@ -181,7 +181,7 @@ static bool has_arrived(const struct vl_workload *workload, uint32_t number, uin
 static uint32_t count_waiting(const struct vl_workload *workload,
 			      const struct vl_workload_rank *rank, uint32_t number)
 {
-	const struct vl_plan *plan = workload->config.plan;
+	const struct vl_workload_plan *plan = workload->config.plan;
 	const struct vl_step *step = &plan->steps[number];
 	const uint32_t *dependencies = &plan->dependencies[step->first_dependency];
 	uint32_t waiting = 0;
@@ -268,7 +268,7 @@ static void advance(struct vl_workload_host *host, struct vl_workload *workload,
 static void end_step(struct vl_workload_host *host, struct vl_workload *workload,
 		     struct vl_workload_rank *rank, uint32_t number, uint64_t now)
 {
-	const struct vl_plan *plan = workload->config.plan;
+	const struct vl_workload_plan *plan = workload->config.plan;
 
 	for (uint32_t i = workload->first_dependent[number];
 	     i < workload->first_dependent[number + 1]; i++) {

@@ -51,7 +51,7 @@ struct vl_workload_engine_config {
 
 struct vl_workload_config {
 	const char *name; /* must outlive the engine, like all that is pointed to */
-	const struct vl_plan *plan;
+	const struct vl_workload_plan *plan;
 	const uint32_t *endpoints; /* by rank: its number in the engine's; copied */
 	uint64_t start;            /* ns */
 	const uint32_t *after;     /* workloads (in the order added) that must have ended; copied */

@@ -75,7 +75,7 @@ static uint32_t find_pair(struct pair_table *table, uint32_t a, uint32_t b)
 
 static int make_ends(struct vl_workload *workload, const struct pair_table *table)
 {
-	const struct vl_plan *plan = workload->config.plan;
+	const struct vl_workload_plan *plan = workload->config.plan;
 
 	workload->end_count = 2 * table->count;
 	workload->ends = calloc((size_t)workload->end_count + 1, sizeof(*workload->ends));
@@ -107,7 +107,7 @@ static int make_ends(struct vl_workload *workload, const struct pair_table *tabl
 /* The ends of a workload, and which of them each step goes through. */
 static int find_ends(struct vl_workload_engine *engine, struct vl_workload *workload)
 {
-	const struct vl_plan *plan = workload->config.plan;
+	const struct vl_workload_plan *plan = workload->config.plan;
 	struct pair_table table = {0};
 	int status = 0;
 

@@ -189,7 +189,7 @@ static int check(struct vl_workload_engine *engine, const struct vl_workload_con
 static int allocate(struct vl_workload *workload)
 {
 	const struct vl_workload_config *config = &workload->config;
-	const struct vl_plan *plan = config->plan;
+	const struct vl_workload_plan *plan = config->plan;
 	uint64_t records = (uint64_t)plan->step_count * config->rounds;
 
 	workload->endpoints = calloc(plan->rank_count, sizeof(uint32_t));
@@ -221,7 +221,7 @@ static int allocate(struct vl_workload *workload)
 /* Which steps a rank starts, and which arrive there. */
 static void sort_by_rank(struct vl_workload *workload)
 {
-	const struct vl_plan *plan = workload->config.plan;
+	const struct vl_workload_plan *plan = workload->config.plan;
 	uint32_t own = 0, incoming = 0;
 
 	for (uint32_t i = 0; i < plan->step_count; i++) {
@@ -252,7 +252,7 @@ static void sort_by_rank(struct vl_workload *workload)
 /* Turns what waits for what around. */
 static void find_dependents(struct vl_workload *workload)
 {
-	const struct vl_plan *plan = workload->config.plan;
+	const struct vl_workload_plan *plan = workload->config.plan;
 	uint32_t *first = workload->first_dependent;
 
 	for (uint32_t i = 0; i < plan->dependency_count; i++)

@@ -69,19 +69,39 @@ static double line_time(const struct measure *measure, const struct vl_step *ste
 	       SECOND / rate;
 }
 
+/* What a packet of so many bytes, its headers included, takes beyond its time on the slowest link.
+ */
+static double latency_of(const struct vl_workload_path *path, uint64_t bytes)
+{
+	return path->propagation + path->store * (double)bytes;
+}
+
+static uint64_t longest_packet(const struct measure *measure, const struct vl_step *step)
+{
+	const struct vl_workload_config *config = measure->config;
+	uint64_t longest = 128u << config->qp.path_mtu;
+
+	if (config->message_size < longest)
+		longest = config->message_size;
+	if (step->bytes < longest)
+		longest = step->bytes;
+	return longest + measure->measures->packet_overhead;
+}
+
 static double ideal_of(const struct measure *measure, const struct vl_step *step)
 {
+	uint32_t request = measure->measures->packet_overhead + RETH;
 	struct vl_workload_path path, back;
 	double ideal;
 
 	if (step->kind == VL_STEP_COMPUTE)
 		return 0;
 	path = path_of(measure, step->source, step->destination);
-	ideal = line_time(measure, step, path.rate) + path.latency;
+	ideal = line_time(measure, step, path.rate) +
+		latency_of(&path, longest_packet(measure, step));
 	if (step->kind == VL_STEP_READ) {
 		back = path_of(measure, step->destination, step->source);
-		ideal += (measure->measures->packet_overhead + RETH) * 8 * SECOND / back.rate +
-			 back.latency;
+		ideal += request * 8 * SECOND / back.rate + latency_of(&back, request);
 	}
 	return ideal;
 }
@@ -89,7 +109,7 @@ static double ideal_of(const struct measure *measure, const struct vl_step *step
 /* The longest way through the steps of each job. */
 static bool find_critical_paths(struct measure *measure)
 {
-	const struct vl_plan *plan = measure->config->plan;
+	const struct vl_workload_plan *plan = measure->config->plan;
 	double *ends = malloc(plan->step_count * sizeof(*ends));
 
 	for (uint32_t i = 0; ends && i < plan->step_count; i++) {
@@ -115,7 +135,7 @@ static bool find_critical_paths(struct measure *measure)
 /* What each rank's own link takes for all that it sends, and for all that it gets. */
 static bool find_port_times(struct measure *measure)
 {
-	const struct vl_plan *plan = measure->config->plan;
+	const struct vl_workload_plan *plan = measure->config->plan;
 	double *sends = calloc(2 * (size_t)plan->rank_count, sizeof(*sends));
 	double *gets = sends ? sends + plan->rank_count : NULL;
 	double latency = 0;
@@ -123,7 +143,7 @@ static bool find_port_times(struct measure *measure)
 	for (uint32_t i = 0; sends && i < plan->step_count; i++) {
 		const struct vl_step *step = &plan->steps[i];
 		struct vl_workload_path path;
-		double time;
+		double time, least;
 
 		if (step->kind == VL_STEP_COMPUTE)
 			continue;
@@ -131,8 +151,9 @@ static bool find_port_times(struct measure *measure)
 		time = line_time(measure, step, path.rate);
 		sends[step->source] += time;
 		gets[step->destination] += time;
-		if (!latency || path.latency < latency)
-			latency = path.latency;
+		least = latency_of(&path, longest_packet(measure, step));
+		if (!latency || least < latency)
+			latency = least;
 	}
 	for (uint32_t i = 0; sends && i < 2 * plan->rank_count; i++) {
 		if (sends[i] + latency > measure->job_ideals[0])
@@ -144,7 +165,7 @@ static bool find_port_times(struct measure *measure)
 
 static bool find_ideals(struct measure *measure)
 {
-	const struct vl_plan *plan = measure->config->plan;
+	const struct vl_workload_plan *plan = measure->config->plan;
 
 	for (uint32_t i = 0; i < plan->step_count; i++)
 		measure->ideals[i] = ideal_of(measure, &plan->steps[i]);
@@ -198,7 +219,7 @@ static bool add_jobs(const struct measure *measure, struct vl_workload_values *v
 static bool add_round(struct measure *measure, uint32_t round, struct vl_workload_values *values,
 		      struct vl_workload_metrics *metrics)
 {
-	const struct vl_plan *plan = measure->config->plan;
+	const struct vl_workload_plan *plan = measure->config->plan;
 	struct vl_step_times whole = {VL_WORKLOAD_NEVER, 0};
 
 	for (uint32_t i = 0; i < plan->job_count; i++)
@@ -335,7 +356,7 @@ int vl_workload_measure(const struct vl_workload_engine *engine, uint32_t worklo
 			struct vl_workload_values *values, struct vl_workload_metrics *metrics)
 {
 	const struct vl_workload_config *config = vl_workload_configuration(engine, workload);
-	const struct vl_plan *plan = config->plan;
+	const struct vl_workload_plan *plan = config->plan;
 	struct measure measure = {
 		.engine = engine, .workload = workload, .config = config, .measures = measures};
 	bool done;

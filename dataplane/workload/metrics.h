@@ -45,10 +45,12 @@ struct vl_distribution vl_values_distribution(struct vl_values *values);
 /* (sum x)^2 / (n sum x^2): 1 if all are alike, 1 / n if one has all; 0 without values. */
 double vl_values_jain(const struct vl_values *values);
 
-/* How a packet gets from one endpoint to another if nobody else is there. */
+/* How data gets from one endpoint to another if nobody else is there. */
 struct vl_workload_path {
-	double rate;    /* bit/s, of the slowest link */
-	double latency; /* ns */
+	double rate;        /* bit/s, of the slowest link */
+	double propagation; /* ns, and whatever else a packet of any length takes */
+	double store; /* ns for each byte of the longest packet: what it takes once more on each
+			 further link, where it is stored before it is forwarded */
 };
 
 struct vl_workload_measures {
@@ -64,6 +66,8 @@ struct vl_workload_measures {
 
 /* RoCEv2 over IPv4: 14 + 20 + 8 + 12 + 4, and FCS, preamble and gap. */
 #define VL_ROCEV2_PACKET_OVERHEAD 82u
+/* LRH 8, BTH 12, ICRC 4, VCRC 2. */
+#define VL_INFINIBAND_PACKET_OVERHEAD 26u
 
 struct vl_workload_round {
 	uint64_t started, finished; /* ns; VL_WORKLOAD_NEVER: not, or not wholly */

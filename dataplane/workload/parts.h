@@ -26,13 +26,16 @@ static inline struct vl_step vl_part_step(uint32_t source, uint32_t destination,
 }
 
 /* Whether each rank has somebody to talk to, and each part a byte. */
-static inline int vl_plan_check_parts(struct vl_plan *plan, uint64_t size, uint32_t parts)
+static inline int vl_workload_plan_check_parts(struct vl_workload_plan *plan, uint64_t size,
+					       uint32_t parts)
 {
 	if (plan->rank_count < 2)
-		return vl_plan_refuse(plan, "one rank has nobody to talk to; it takes 2 at least");
+		return vl_workload_plan_refuse(
+			plan, "one rank has nobody to talk to; it takes 2 at least");
 	if (size < parts)
-		return vl_plan_refuse(plan, "a size of %llu B has no %u parts of a byte at least",
-				      (unsigned long long)size, parts);
+		return vl_workload_plan_refuse(
+			plan, "a size of %llu B has no %u parts of a byte at least",
+			(unsigned long long)size, parts);
 	return 0;
 }
 

@@ -12,7 +12,7 @@
 
 #define FIRST_CAPACITY 64u
 
-int vl_plan_refuse(struct vl_plan *plan, const char *format, ...)
+int vl_workload_plan_refuse(struct vl_workload_plan *plan, const char *format, ...)
 {
 	va_list arguments;
 
@@ -22,24 +22,24 @@ int vl_plan_refuse(struct vl_plan *plan, const char *format, ...)
 	return -EINVAL;
 }
 
-int vl_plan_init(struct vl_plan *plan, uint32_t rank_count)
+int vl_workload_plan_init(struct vl_workload_plan *plan, uint32_t rank_count)
 {
-	*plan = (struct vl_plan){.rank_count = rank_count};
-	if (!rank_count || rank_count > VL_PLAN_MAX_RANKS)
-		return vl_plan_refuse(plan, "%u ranks; a workload has 1 to %u", rank_count,
-				      VL_PLAN_MAX_RANKS);
+	*plan = (struct vl_workload_plan){.rank_count = rank_count};
+	if (!rank_count || rank_count > VL_WORKLOAD_PLAN_MAX_RANKS)
+		return vl_workload_plan_refuse(plan, "%u ranks; a workload has 1 to %u", rank_count,
+					       VL_WORKLOAD_PLAN_MAX_RANKS);
 	return 0;
 }
 
-void vl_plan_release(struct vl_plan *plan)
+void vl_workload_plan_release(struct vl_workload_plan *plan)
 {
 	free(plan->steps);
 	free(plan->dependencies);
-	*plan = (struct vl_plan){0};
+	*plan = (struct vl_workload_plan){0};
 }
 
 /* Room for more elements; half as much again, so that a large plan wastes little. */
-static int grow(struct vl_plan *plan, void **array, uint32_t *capacity, uint32_t count,
+static int grow(struct vl_workload_plan *plan, void **array, uint32_t *capacity, uint32_t count,
 		uint32_t more, size_t size)
 {
 	uint64_t needed = (uint64_t)count + more, grown = *capacity;
@@ -47,9 +47,10 @@ static int grow(struct vl_plan *plan, void **array, uint32_t *capacity, uint32_t
 
 	if (needed <= *capacity)
 		return 0;
-	if (needed > VL_PLAN_MAX_STEPS)
-		return vl_plan_refuse(plan, "more than %u steps; a smaller workload is needed",
-				      VL_PLAN_MAX_STEPS);
+	if (needed > VL_WORKLOAD_PLAN_MAX_STEPS)
+		return vl_workload_plan_refuse(plan,
+					       "more than %u steps; a smaller workload is needed",
+					       VL_WORKLOAD_PLAN_MAX_STEPS);
 	while (grown < needed)
 		grown = grown ? grown + grown / 2 : FIRST_CAPACITY;
 	moved = realloc(*array, grown * size);
@@ -63,46 +64,50 @@ static int grow(struct vl_plan *plan, void **array, uint32_t *capacity, uint32_t
 	return 0;
 }
 
-static int check_step(struct vl_plan *plan, const struct vl_step *step)
+static int check_step(struct vl_workload_plan *plan, const struct vl_step *step)
 {
 	if (step->source >= plan->rank_count || step->destination >= plan->rank_count)
-		return vl_plan_refuse(plan, "step %u: from rank %u to rank %u of %u ranks",
-				      plan->step_count, step->source, step->destination,
-				      plan->rank_count);
+		return vl_workload_plan_refuse(plan, "step %u: from rank %u to rank %u of %u ranks",
+					       plan->step_count, step->source, step->destination,
+					       plan->rank_count);
 	if (step->kind == VL_STEP_COMPUTE) {
 		if (step->bytes || step->source != step->destination)
-			return vl_plan_refuse(plan, "step %u: a computation sends nothing",
-					      plan->step_count);
+			return vl_workload_plan_refuse(plan, "step %u: a computation sends nothing",
+						       plan->step_count);
 		return 0;
 	}
 	if (step->source == step->destination)
-		return vl_plan_refuse(plan, "step %u: rank %u sends to itself", plan->step_count,
-				      step->source);
+		return vl_workload_plan_refuse(plan, "step %u: rank %u sends to itself",
+					       plan->step_count, step->source);
 	if (!step->bytes)
-		return vl_plan_refuse(plan, "step %u: from rank %u to rank %u, without a byte",
-				      plan->step_count, step->source, step->destination);
+		return vl_workload_plan_refuse(plan,
+					       "step %u: from rank %u to rank %u, without a byte",
+					       plan->step_count, step->source, step->destination);
 	return 0;
 }
 
-static int check_dependency(struct vl_plan *plan, const struct vl_step *step, uint32_t number)
+static int check_dependency(struct vl_workload_plan *plan, const struct vl_step *step,
+			    uint32_t number)
 {
 	uint32_t rank = vl_step_rank(step);
 	const struct vl_step *earlier;
 
 	if (number >= plan->step_count)
-		return vl_plan_refuse(plan, "step %u waits for step %u, which is not earlier",
-				      plan->step_count, number);
+		return vl_workload_plan_refuse(plan,
+					       "step %u waits for step %u, which is not earlier",
+					       plan->step_count, number);
 	earlier = &plan->steps[number];
 	if (vl_step_rank(earlier) != rank && earlier->destination != rank)
-		return vl_plan_refuse(plan,
-				      "step %u of rank %u waits for step %u, which that rank does "
-				      "not see",
-				      plan->step_count, rank, number);
+		return vl_workload_plan_refuse(
+			plan,
+			"step %u of rank %u waits for step %u, which that rank does "
+			"not see",
+			plan->step_count, rank, number);
 	return 0;
 }
 
-int vl_plan_add(struct vl_plan *plan, const struct vl_step *step, const uint32_t *dependencies,
-		uint32_t dependency_count)
+int vl_workload_plan_add(struct vl_workload_plan *plan, const struct vl_step *step,
+			 const uint32_t *dependencies, uint32_t dependency_count)
 {
 	int status = check_step(plan, step);
 	struct vl_step *added;
@@ -129,7 +134,7 @@ int vl_plan_add(struct vl_plan *plan, const struct vl_step *step, const uint32_t
 	return 0;
 }
 
-uint64_t vl_plan_bytes(const struct vl_plan *plan)
+uint64_t vl_workload_plan_bytes(const struct vl_workload_plan *plan)
 {
 	uint64_t bytes = 0;
 

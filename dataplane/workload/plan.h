@@ -17,8 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define VL_PLAN_MAX_STEPS (UINT32_C(1) << 30)
-#define VL_PLAN_MAX_RANKS 65536u
+#define VL_WORKLOAD_PLAN_MAX_STEPS (UINT32_C(1) << 24)
+#define VL_WORKLOAD_PLAN_MAX_RANKS 65536u
 
 enum vl_step_kind {
 	VL_STEP_WRITE,   /* RDMA WRITE with immediate: the destination notices */
@@ -40,7 +40,7 @@ struct vl_step {
 };
 
 /* All zeros is an empty plan. */
-struct vl_plan {
+struct vl_workload_plan {
 	uint32_t rank_count;
 	uint32_t job_count;
 	struct vl_step *steps;
@@ -55,23 +55,23 @@ static inline uint32_t vl_step_rank(const struct vl_step *step)
 	return step->kind == VL_STEP_READ ? step->destination : step->source;
 }
 
-/* 0, or -EINVAL: 1 to VL_PLAN_MAX_RANKS ranks. */
-int vl_plan_init(struct vl_plan *plan, uint32_t rank_count);
-void vl_plan_release(struct vl_plan *plan); /* fine on zeros */
+/* 0, or -EINVAL: 1 to VL_WORKLOAD_PLAN_MAX_RANKS ranks. */
+int vl_workload_plan_init(struct vl_workload_plan *plan, uint32_t rank_count);
+void vl_workload_plan_release(struct vl_workload_plan *plan); /* fine on zeros */
 /* Appends a step, whose first_dependency and dependency_count are filled in here. 0, -ENOMEM, or
  * -EINVAL: a rank out of range, no bytes, source and destination alike, something to wait for that
  * is not earlier or that the step's rank does not see. */
-int vl_plan_add(struct vl_plan *plan, const struct vl_step *step, const uint32_t *dependencies,
-		uint32_t dependency_count);
+int vl_workload_plan_add(struct vl_workload_plan *plan, const struct vl_step *step,
+			 const uint32_t *dependencies, uint32_t dependency_count);
 /* Number of the step that was added last. */
-static inline uint32_t vl_plan_last(const struct vl_plan *plan)
+static inline uint32_t vl_workload_plan_last(const struct vl_workload_plan *plan)
 {
 	return plan->step_count - 1;
 }
 /* Of all steps. */
-uint64_t vl_plan_bytes(const struct vl_plan *plan);
+uint64_t vl_workload_plan_bytes(const struct vl_workload_plan *plan);
 /* -EINVAL, with an error for people. */
-int vl_plan_refuse(struct vl_plan *plan, const char *format, ...)
+int vl_workload_plan_refuse(struct vl_workload_plan *plan, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 #endif

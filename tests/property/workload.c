@@ -19,7 +19,7 @@
 #define SEEDS         40u
 
 struct mix {
-	struct vl_plan plans[MAX_WORKLOADS];
+	struct vl_workload_plan plans[MAX_WORKLOADS];
 	uint32_t endpoints[MAX_WORKLOADS][BENCH_MAX_HOSTS];
 	uint32_t after[MAX_WORKLOADS];
 	uint32_t count;
@@ -30,7 +30,7 @@ static uint32_t draw(struct vl_random *random, uint32_t from, uint32_t to)
 	return from + (uint32_t)vl_random_below(random, to - from + 1);
 }
 
-static int make_requests(struct vl_plan *plan, struct vl_random *random)
+static int make_requests(struct vl_workload_plan *plan, struct vl_random *random)
 {
 	static const struct vl_size_choice sizes[] = {{500, 2}, {20000, 1}, {70000, 1}};
 	const struct vl_requests requests = {
@@ -43,12 +43,12 @@ static int make_requests(struct vl_plan *plan, struct vl_random *random)
 	};
 
 	if (vl_random_next(random) & 1)
-		return vl_plan_inference(plan, &requests, draw(random, 1, 5000),
-					 draw(random, 1, 50000), draw(random, 0, 5000));
-	return vl_plan_storage(plan, &requests, vl_random_unit(random), sizes, 3);
+		return vl_workload_plan_inference(plan, &requests, draw(random, 1, 5000),
+						  draw(random, 1, 50000), draw(random, 0, 5000));
+	return vl_workload_plan_storage(plan, &requests, vl_random_unit(random), sizes, 3);
 }
 
-static int make_pipeline(struct vl_plan *plan, struct vl_random *random)
+static int make_pipeline(struct vl_workload_plan *plan, struct vl_random *random)
 {
 	const struct vl_pipeline pipeline = {
 		.microbatches = draw(random, 1, 6),
@@ -58,34 +58,35 @@ static int make_pipeline(struct vl_plan *plan, struct vl_random *random)
 		.schedule = (enum vl_pipeline_schedule)draw(random, 0, 1),
 	};
 
-	return vl_plan_pipeline(plan, &pipeline);
+	return vl_workload_plan_pipeline(plan, &pipeline);
 }
 
-static int make_plan(struct vl_plan *plan, struct vl_random *random)
+static int make_plan(struct vl_workload_plan *plan, struct vl_random *random)
 {
 	uint64_t size = draw(random, 16, 150000);
 
 	switch (draw(random, 0, 9)) {
 	case 0:
-		return vl_plan_ring_all_reduce(plan, size, draw(random, 0, 1000));
+		return vl_workload_plan_ring_all_reduce(plan, size, draw(random, 0, 1000));
 	case 1:
 		if (plan->rank_count & (plan->rank_count - 1))
-			return vl_plan_ring_reduce_scatter(plan, size, 0);
-		return vl_plan_halving_doubling_all_reduce(plan, size, draw(random, 0, 1000));
+			return vl_workload_plan_ring_reduce_scatter(plan, size, 0);
+		return vl_workload_plan_halving_doubling_all_reduce(plan, size,
+								    draw(random, 0, 1000));
 	case 2:
-		return vl_plan_ring_all_gather(plan, size);
+		return vl_workload_plan_ring_all_gather(plan, size);
 	case 3:
-		return vl_plan_incast(plan, size);
+		return vl_workload_plan_incast(plan, size);
 	case 4:
-		return vl_plan_permutation(plan, size, vl_random_next(random));
+		return vl_workload_plan_permutation(plan, size, vl_random_next(random));
 	case 5:
-		return vl_plan_all_to_all(plan, size, draw(random, 0, 3));
+		return vl_workload_plan_all_to_all(plan, size, draw(random, 0, 3));
 	case 6:
-		return vl_plan_broadcast_tree(plan, size, draw(random, 1, 3),
-					      draw(random, 8000, 20000));
+		return vl_workload_plan_broadcast_tree(plan, size, draw(random, 1, 3),
+						       draw(random, 8000, 20000));
 	case 7:
-		return vl_plan_parameter_server(plan, size, draw(random, 1, plan->rank_count - 1),
-						draw(random, 0, 1000));
+		return vl_workload_plan_parameter_server(
+			plan, size, draw(random, 1, plan->rank_count - 1), draw(random, 0, 1000));
 	case 8:
 		return make_pipeline(plan, random);
 	default:
@@ -112,10 +113,10 @@ static void choose_endpoints(uint32_t *endpoints, uint32_t ranks, uint32_t hosts
 static void add_workload(struct mix *mix, uint32_t hosts, struct vl_random *random)
 {
 	uint32_t number = mix->count++, ranks = draw(random, 2, hosts);
-	struct vl_plan *plan = &mix->plans[number];
+	struct vl_workload_plan *plan = &mix->plans[number];
 	struct vl_workload_config config;
 
-	CU_ASSERT_EQUAL_FATAL(vl_plan_init(plan, ranks), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_init(plan, ranks), 0);
 	CU_ASSERT_EQUAL_FATAL(make_plan(plan, random), 0);
 	choose_endpoints(mix->endpoints[number], ranks, hosts, random);
 	config = bench_workload("mix", plan);
@@ -162,7 +163,7 @@ static uint64_t run_mix(uint64_t seed, double loss)
 	}
 	bench_tear_down();
 	for (uint32_t i = 0; i < workloads; i++)
-		vl_plan_release(&mix.plans[i]);
+		vl_workload_plan_release(&mix.plans[i]);
 	return sum;
 }
 

@@ -58,7 +58,7 @@ void bench_tear_down(void)
 	vl_network_destroy(bench.network);
 }
 
-struct vl_workload_config bench_workload(const char *name, const struct vl_plan *plan)
+struct vl_workload_config bench_workload(const char *name, const struct vl_workload_plan *plan)
 {
 	return (struct vl_workload_config){
 		.name = name,
@@ -98,7 +98,7 @@ void bench_run(uint64_t until)
 void bench_check_steps(uint32_t number)
 {
 	const struct vl_workload_config *config = vl_workload_configuration(bench.engine, number);
-	const struct vl_plan *plan = config->plan;
+	const struct vl_workload_plan *plan = config->plan;
 	struct vl_workload_progress progress = vl_workload_progress(bench.engine, number);
 	uint64_t messages = 0;
 
@@ -106,7 +106,7 @@ void bench_check_steps(uint32_t number)
 	CU_ASSERT_EQUAL(progress.finished, progress.steps);
 	CU_ASSERT_EQUAL(progress.failed, 0);
 	CU_ASSERT_EQUAL(progress.unexpected, 0);
-	CU_ASSERT_EQUAL(progress.bytes_arrived, vl_plan_bytes(plan) * config->rounds);
+	CU_ASSERT_EQUAL(progress.bytes_arrived, vl_workload_plan_bytes(plan) * config->rounds);
 	CU_ASSERT_EQUAL(progress.status, IBV_WC_SUCCESS);
 	for (uint32_t n = 0; n < plan->step_count * config->rounds; n++) {
 		uint32_t round = n / plan->step_count, i = n % plan->step_count;

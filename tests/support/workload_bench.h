@@ -25,7 +25,7 @@ extern struct workload_bench bench;
 void bench_set_up(uint32_t hosts, double loss);
 void bench_tear_down(void);
 /* Rank n is endpoint n; one round of messages of 64 KiB, 8 outstanding. */
-struct vl_workload_config bench_workload(const char *name, const struct vl_plan *plan);
+struct vl_workload_config bench_workload(const char *name, const struct vl_workload_plan *plan);
 void bench_add(const struct vl_workload_config *config);
 /* Connects, and runs until all has finished or so long (ns). */
 void bench_run(uint64_t until);

@@ -40,13 +40,13 @@ static void test_ring_all_reduce(void)
 	const uint64_t size = 8 << 20;
 	const uint32_t ranks = 8;
 	struct vl_workload_config config;
-	struct vl_plan plan;
+	struct vl_workload_plan plan;
 	double turn =
 		line_bits(size / ranks) / 100 + (4096 + 102) * 8 / 100.0 + 2 * BENCH_PROPAGATION;
 
 	bench_set_up(ranks, 0);
-	CU_ASSERT_EQUAL_FATAL(vl_plan_init(&plan, ranks), 0);
-	CU_ASSERT_EQUAL_FATAL(vl_plan_ring_all_reduce(&plan, size, 0), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_init(&plan, ranks), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_ring_all_reduce(&plan, size, 0), 0);
 	config = bench_workload("ring", &plan);
 	config.message_size = BENCH_LARGEST;
 	bench_add(&config);
@@ -56,10 +56,11 @@ static void test_ring_all_reduce(void)
 	bench_check_steps(0);
 	CU_ASSERT_DOUBLE_EQUAL((double)duration(0) / (14 * turn), 1, 0.01);
 	bench_tear_down();
-	vl_plan_release(&plan);
+	vl_workload_plan_release(&plan);
 }
 
-static void check_collective(struct vl_plan *plan, uint32_t rounds, bool barrier, double loss)
+static void check_collective(struct vl_workload_plan *plan, uint32_t rounds, bool barrier,
+			     double loss)
 {
 	struct vl_workload_config config;
 
@@ -74,37 +75,38 @@ static void check_collective(struct vl_plan *plan, uint32_t rounds, bool barrier
 	CU_ASSERT_TRUE(vl_workload_engine_is_finished(bench.engine));
 	bench_check_steps(0);
 	bench_tear_down();
-	vl_plan_release(plan);
+	vl_workload_plan_release(plan);
 }
 
 static void test_collectives(void)
 {
 	const struct vl_pipeline pipeline = {4, 30000, 1000, 2000, VL_PIPELINE_1F1B};
 	const uint64_t size = 100000;
-	struct vl_plan plan;
+	struct vl_workload_plan plan;
 
 	for (uint32_t rounds = 1; rounds <= 4; rounds += 3) {
 		for (int barrier = 0; barrier <= 1; barrier++) {
-			vl_plan_init(&plan, 8);
-			CU_ASSERT_EQUAL(vl_plan_ring_all_reduce(&plan, size, 100), 0);
+			vl_workload_plan_init(&plan, 8);
+			CU_ASSERT_EQUAL(vl_workload_plan_ring_all_reduce(&plan, size, 100), 0);
 			check_collective(&plan, rounds, barrier, 0);
-			vl_plan_init(&plan, 8);
-			CU_ASSERT_EQUAL(vl_plan_halving_doubling_all_reduce(&plan, size, 100), 0);
+			vl_workload_plan_init(&plan, 8);
+			CU_ASSERT_EQUAL(
+				vl_workload_plan_halving_doubling_all_reduce(&plan, size, 100), 0);
 			check_collective(&plan, rounds, barrier, 0);
-			vl_plan_init(&plan, 6);
-			CU_ASSERT_EQUAL(vl_plan_all_to_all(&plan, size, 2), 0);
+			vl_workload_plan_init(&plan, 6);
+			CU_ASSERT_EQUAL(vl_workload_plan_all_to_all(&plan, size, 2), 0);
 			check_collective(&plan, rounds, barrier, 0);
-			vl_plan_init(&plan, 6);
-			CU_ASSERT_EQUAL(vl_plan_broadcast_tree(&plan, size, 2, 8192), 0);
+			vl_workload_plan_init(&plan, 6);
+			CU_ASSERT_EQUAL(vl_workload_plan_broadcast_tree(&plan, size, 2, 8192), 0);
 			check_collective(&plan, rounds, barrier, 0);
-			vl_plan_init(&plan, 6);
-			CU_ASSERT_EQUAL(vl_plan_incast(&plan, size), 0);
+			vl_workload_plan_init(&plan, 6);
+			CU_ASSERT_EQUAL(vl_workload_plan_incast(&plan, size), 0);
 			check_collective(&plan, rounds, barrier, 0);
-			vl_plan_init(&plan, 6);
-			CU_ASSERT_EQUAL(vl_plan_parameter_server(&plan, size, 2, 50), 0);
+			vl_workload_plan_init(&plan, 6);
+			CU_ASSERT_EQUAL(vl_workload_plan_parameter_server(&plan, size, 2, 50), 0);
 			check_collective(&plan, rounds, barrier, 0);
-			vl_plan_init(&plan, 5);
-			CU_ASSERT_EQUAL(vl_plan_pipeline(&plan, &pipeline), 0);
+			vl_workload_plan_init(&plan, 5);
+			CU_ASSERT_EQUAL(vl_workload_plan_pipeline(&plan, &pipeline), 0);
 			check_collective(&plan, rounds, barrier, 0);
 		}
 	}
@@ -113,13 +115,13 @@ static void test_collectives(void)
 /* What is lost on the way comes again, and nothing twice. */
 static void test_lossy(void)
 {
-	struct vl_plan plan;
+	struct vl_workload_plan plan;
 
-	vl_plan_init(&plan, 8);
-	CU_ASSERT_EQUAL(vl_plan_ring_all_reduce(&plan, 400000, 0), 0);
+	vl_workload_plan_init(&plan, 8);
+	CU_ASSERT_EQUAL(vl_workload_plan_ring_all_reduce(&plan, 400000, 0), 0);
 	check_collective(&plan, 3, false, 0.01);
-	vl_plan_init(&plan, 6);
-	CU_ASSERT_EQUAL(vl_plan_all_to_all(&plan, 400000, 0), 0);
+	vl_workload_plan_init(&plan, 6);
+	CU_ASSERT_EQUAL(vl_workload_plan_all_to_all(&plan, 400000, 0), 0);
 	check_collective(&plan, 3, true, 0.01);
 }
 
@@ -133,19 +135,19 @@ static void test_requests(void)
 				       .depth = 3,
 				       .rate = 100000,
 				       .seed = 2};
-	struct vl_plan plan;
+	struct vl_workload_plan plan;
 
 	for (int arrivals = VL_ARRIVALS_CLOSED; arrivals <= VL_ARRIVALS_POISSON; arrivals++) {
 		requests.arrivals = (enum vl_arrivals)arrivals;
-		vl_plan_init(&plan, 5);
-		CU_ASSERT_EQUAL(vl_plan_storage(&plan, &requests, 0.5, sizes, 2), 0);
+		vl_workload_plan_init(&plan, 5);
+		CU_ASSERT_EQUAL(vl_workload_plan_storage(&plan, &requests, 0.5, sizes, 2), 0);
 		for (uint32_t i = 0; i < plan.step_count; i += 3) {
 			if (plan.steps[i].kind == VL_STEP_WRITE)
 				plan.steps[i].kind = VL_STEP_SEND;
 		}
 		check_collective(&plan, 1, false, 0);
-		vl_plan_init(&plan, 5);
-		CU_ASSERT_EQUAL(vl_plan_inference(&plan, &requests, 200, 20000, 3000), 0);
+		vl_workload_plan_init(&plan, 5);
+		CU_ASSERT_EQUAL(vl_workload_plan_inference(&plan, &requests, 200, 20000, 3000), 0);
 		check_collective(&plan, 1, false, 0);
 	}
 }
@@ -155,34 +157,34 @@ static void test_pipeline_time(void)
 {
 	const struct vl_pipeline pipeline = {8, 64, 1000000, 2000000, VL_PIPELINE_GPIPE};
 	struct vl_workload_config config;
-	struct vl_plan plan;
+	struct vl_workload_plan plan;
 
 	bench_set_up(4, 0);
-	vl_plan_init(&plan, 4);
-	CU_ASSERT_EQUAL_FATAL(vl_plan_pipeline(&plan, &pipeline), 0);
+	vl_workload_plan_init(&plan, 4);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_pipeline(&plan, &pipeline), 0);
 	config = bench_workload("pipeline", &plan);
 	bench_add(&config);
 	bench_run(SECOND);
 	CU_ASSERT_DOUBLE_EQUAL((double)duration(0) / 33e6, 1, 0.002);
 	bench_tear_down();
-	vl_plan_release(&plan);
+	vl_workload_plan_release(&plan);
 }
 
 /* A workload after two others, one that starts late, beside a background. */
 static void test_mix(void)
 {
 	static const uint32_t others[4] = {3, 4, 5, 6}, both[] = {0, 1};
-	struct vl_plan incast, ring, permutation;
+	struct vl_workload_plan incast, ring, permutation;
 	struct vl_workload_config config;
 	struct vl_workload_progress progress[4];
 
 	bench_set_up(8, 0);
-	vl_plan_init(&incast, 4);
-	vl_plan_init(&ring, 8);
-	vl_plan_init(&permutation, 8);
-	CU_ASSERT_EQUAL_FATAL(vl_plan_incast(&incast, 300000), 0);
-	CU_ASSERT_EQUAL_FATAL(vl_plan_ring_all_reduce(&ring, 800000, 0), 0);
-	CU_ASSERT_EQUAL_FATAL(vl_plan_permutation(&permutation, 1 << 20, 4), 0);
+	vl_workload_plan_init(&incast, 4);
+	vl_workload_plan_init(&ring, 8);
+	vl_workload_plan_init(&permutation, 8);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_incast(&incast, 300000), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_ring_all_reduce(&ring, 800000, 0), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_permutation(&permutation, 1 << 20, 4), 0);
 	config = bench_workload("incast", &incast);
 	config.endpoints = others;
 	bench_add(&config);
@@ -212,9 +214,9 @@ static void test_mix(void)
 	CU_ASSERT_TRUE(progress[2].bytes_arrived > 16u << 20);
 	CU_ASSERT_EQUAL(progress[2].unexpected, 0);
 	bench_tear_down();
-	vl_plan_release(&incast);
-	vl_plan_release(&ring);
-	vl_plan_release(&permutation);
+	vl_workload_plan_release(&incast);
+	vl_workload_plan_release(&ring);
+	vl_workload_plan_release(&permutation);
 }
 
 /* Beside flows on the same endpoints, which had an application before and have it after. */
@@ -236,7 +238,7 @@ static void test_beside_flows(void)
 	struct vl_traffic *client, *server;
 	struct vl_workload_config ring;
 	struct vl_flow *flow;
-	struct vl_plan plan;
+	struct vl_workload_plan plan;
 
 	bench_set_up(4, 0);
 	client = vl_traffic_create(bench.endpoints[0], &traffic, NULL);
@@ -244,8 +246,8 @@ static void test_beside_flows(void)
 	CU_ASSERT_FATAL(client && server);
 	flow = vl_flow_create(client, server, &config, 0, NULL);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(flow);
-	vl_plan_init(&plan, 4);
-	CU_ASSERT_EQUAL_FATAL(vl_plan_ring_all_reduce(&plan, 400000, 0), 0);
+	vl_workload_plan_init(&plan, 4);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_ring_all_reduce(&plan, 400000, 0), 0);
 	ring = bench_workload("ring", &plan);
 	bench_add(&ring);
 	bench_run(SECOND / 10);
@@ -259,7 +261,7 @@ static void test_beside_flows(void)
 	vl_traffic_destroy(client);
 	vl_traffic_destroy(server);
 	vl_network_destroy(bench.network);
-	vl_plan_release(&plan);
+	vl_workload_plan_release(&plan);
 }
 
 /* Nothing gets through: the workload fails, and what comes after it never starts. */
@@ -268,11 +270,11 @@ static void test_failure(void)
 	static const uint32_t first[] = {0};
 	struct vl_workload_progress progress;
 	struct vl_workload_config config;
-	struct vl_plan plan;
+	struct vl_workload_plan plan;
 
 	bench_set_up(3, 1);
-	vl_plan_init(&plan, 3);
-	CU_ASSERT_EQUAL_FATAL(vl_plan_incast(&plan, 100000), 0);
+	vl_workload_plan_init(&plan, 3);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_incast(&plan, 100000), 0);
 	config = bench_workload("incast", &plan);
 	config.rounds = 2;
 	config.qp.retry_count = 1;
@@ -293,7 +295,7 @@ static void test_failure(void)
 	CU_ASSERT_EQUAL(progress.started, VL_WORKLOAD_NEVER);
 	CU_ASSERT_EQUAL(progress.messages_posted, 0);
 	bench_tear_down();
-	vl_plan_release(&plan);
+	vl_workload_plan_release(&plan);
 }
 
 static void refuse(const struct vl_workload_config *config, int status, const char *text)
@@ -306,11 +308,11 @@ static void test_refused(void)
 {
 	static const uint32_t alike[] = {0, 1, 1}, far[] = {0, 1, 3}, zero[] = {0};
 	struct vl_workload_config good, config;
-	struct vl_plan plan;
+	struct vl_workload_plan plan;
 
 	bench_set_up(3, 0);
-	vl_plan_init(&plan, 3);
-	CU_ASSERT_EQUAL_FATAL(vl_plan_ring_all_reduce(&plan, 300, 0), 0);
+	vl_workload_plan_init(&plan, 3);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_ring_all_reduce(&plan, 300, 0), 0);
 	good = bench_workload("it", &plan);
 	config = good;
 	config.endpoints = alike;
@@ -343,7 +345,7 @@ static void test_refused(void)
 	refuse(&good, -EBUSY, "too late");
 	CU_ASSERT_EQUAL(vl_workload_engine_connect(bench.engine, 0), -EALREADY);
 	bench_tear_down();
-	vl_plan_release(&plan);
+	vl_workload_plan_release(&plan);
 }
 
 int main(int argc, char **argv)

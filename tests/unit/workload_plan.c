@@ -17,7 +17,7 @@
 #define MAX_RANKS 16u
 #define PART      8u /* bytes */
 
-static struct vl_plan plan;
+static struct vl_workload_plan plan;
 
 /* How often each rank's contribution is in each part of each rank's buffer. */
 typedef uint8_t buffers[MAX_RANKS][MAX_RANKS][MAX_RANKS];
@@ -105,14 +105,15 @@ static bool is_sum(uint32_t rank, uint32_t part, uint32_t ranks)
 
 static void init(uint32_t ranks)
 {
-	CU_ASSERT_EQUAL_FATAL(vl_plan_init(&plan, ranks), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_init(&plan, ranks), 0);
 }
 
-static void check_all_reduce(uint32_t ranks, int (*make)(struct vl_plan *, uint64_t, uint64_t))
+static void check_all_reduce(uint32_t ranks,
+			     int (*make)(struct vl_workload_plan *, uint64_t, uint64_t))
 {
 	init(ranks);
 	CU_ASSERT_EQUAL_FATAL(make(&plan, (uint64_t)ranks * PART, 0), 0);
-	CU_ASSERT_EQUAL(vl_plan_bytes(&plan), 2ull * (ranks - 1) * ranks * PART);
+	CU_ASSERT_EQUAL(vl_workload_plan_bytes(&plan), 2ull * (ranks - 1) * ranks * PART);
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		contribute_to_all(ranks);
 		carry_out(seed);
@@ -121,37 +122,39 @@ static void check_all_reduce(uint32_t ranks, int (*make)(struct vl_plan *, uint6
 				CU_ASSERT_TRUE(is_sum(rank, part, ranks));
 		}
 	}
-	vl_plan_release(&plan);
+	vl_workload_plan_release(&plan);
 }
 
 static void test_ring_all_reduce(void)
 {
 	for (uint32_t ranks = 2; ranks <= MAX_RANKS; ranks += ranks < 5 ? 1 : 4)
-		check_all_reduce(ranks, vl_plan_ring_all_reduce);
+		check_all_reduce(ranks, vl_workload_plan_ring_all_reduce);
 }
 
 static void test_halving_doubling(void)
 {
 	for (uint32_t ranks = 2; ranks <= MAX_RANKS; ranks *= 2)
-		check_all_reduce(ranks, vl_plan_halving_doubling_all_reduce);
+		check_all_reduce(ranks, vl_workload_plan_halving_doubling_all_reduce);
 	init(12);
-	CU_ASSERT_EQUAL(vl_plan_halving_doubling_all_reduce(&plan, 4096, 0), -EINVAL);
+	CU_ASSERT_EQUAL(vl_workload_plan_halving_doubling_all_reduce(&plan, 4096, 0), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(plan.error, "power of two"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(plan.error, "8 would do"));
-	vl_plan_release(&plan);
+	vl_workload_plan_release(&plan);
 }
 
 static void test_reduce_scatter(void)
 {
 	for (uint32_t ranks = 2; ranks <= 9; ranks++) {
 		init(ranks);
-		CU_ASSERT_EQUAL_FATAL(vl_plan_ring_reduce_scatter(&plan, ranks * PART, 0), 0);
-		CU_ASSERT_EQUAL(vl_plan_bytes(&plan), (uint64_t)(ranks - 1) * ranks * PART);
+		CU_ASSERT_EQUAL_FATAL(vl_workload_plan_ring_reduce_scatter(&plan, ranks * PART, 0),
+				      0);
+		CU_ASSERT_EQUAL(vl_workload_plan_bytes(&plan),
+				(uint64_t)(ranks - 1) * ranks * PART);
 		contribute_to_all(ranks);
 		carry_out(ranks);
 		for (uint32_t rank = 0; rank < ranks; rank++)
 			CU_ASSERT_TRUE(is_sum(rank, rank, ranks));
-		vl_plan_release(&plan);
+		vl_workload_plan_release(&plan);
 	}
 }
 
@@ -160,8 +163,9 @@ static void test_all_gather(void)
 {
 	for (uint32_t ranks = 2; ranks <= 9; ranks++) {
 		init(ranks);
-		CU_ASSERT_EQUAL_FATAL(vl_plan_ring_all_gather(&plan, ranks * PART), 0);
-		CU_ASSERT_EQUAL(vl_plan_bytes(&plan), (uint64_t)(ranks - 1) * ranks * PART);
+		CU_ASSERT_EQUAL_FATAL(vl_workload_plan_ring_all_gather(&plan, ranks * PART), 0);
+		CU_ASSERT_EQUAL(vl_workload_plan_bytes(&plan),
+				(uint64_t)(ranks - 1) * ranks * PART);
 		memset(held, 0, sizeof(held));
 		for (uint32_t rank = 0; rank < ranks; rank++)
 			held[rank][rank][rank] = 1;
@@ -170,7 +174,7 @@ static void test_all_gather(void)
 			for (uint32_t part = 0; part < ranks; part++)
 				CU_ASSERT_EQUAL(held[rank][part][part], 1);
 		}
-		vl_plan_release(&plan);
+		vl_workload_plan_release(&plan);
 	}
 }
 
@@ -178,9 +182,10 @@ static void test_broadcast(void)
 {
 	for (uint32_t fanout = 1; fanout <= 3; fanout++) {
 		init(11);
-		CU_ASSERT_EQUAL_FATAL(vl_plan_broadcast_tree(&plan, 7 * PART, fanout, PART), 0);
+		CU_ASSERT_EQUAL_FATAL(
+			vl_workload_plan_broadcast_tree(&plan, 7 * PART, fanout, PART), 0);
 		CU_ASSERT_EQUAL(plan.step_count, 70);
-		CU_ASSERT_EQUAL(vl_plan_bytes(&plan), 10 * 7 * PART);
+		CU_ASSERT_EQUAL(vl_workload_plan_bytes(&plan), 10 * 7 * PART);
 		memset(held, 0, sizeof(held));
 		for (uint32_t part = 0; part < 7; part++)
 			held[0][part][0] = 1;
@@ -189,19 +194,19 @@ static void test_broadcast(void)
 			for (uint32_t part = 0; part < 7; part++)
 				CU_ASSERT_EQUAL(held[rank][part][0], 1);
 		}
-		vl_plan_release(&plan);
+		vl_workload_plan_release(&plan);
 	}
 	init(4);
-	CU_ASSERT_EQUAL(vl_plan_broadcast_tree(&plan, 100, 0, 0), -EINVAL);
-	vl_plan_release(&plan);
+	CU_ASSERT_EQUAL(vl_workload_plan_broadcast_tree(&plan, 100, 0, 0), -EINVAL);
+	vl_workload_plan_release(&plan);
 }
 
 static void test_parameter_server(void)
 {
 	/* Servers 0 to 2 hold a third of the parameters each, 5 workers have gradients for all. */
 	init(8);
-	CU_ASSERT_EQUAL_FATAL(vl_plan_parameter_server(&plan, 3 * PART, 3, 10), 0);
-	CU_ASSERT_EQUAL(vl_plan_bytes(&plan), 2 * 5 * 3 * PART);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_parameter_server(&plan, 3 * PART, 3, 10), 0);
+	CU_ASSERT_EQUAL(vl_workload_plan_bytes(&plan), 2 * 5 * 3 * PART);
 	memset(held, 0, sizeof(held));
 	for (uint32_t worker = 3; worker < 8; worker++) {
 		for (uint32_t part = 0; part < 3; part++)
@@ -214,11 +219,11 @@ static void test_parameter_server(void)
 				CU_ASSERT_EQUAL(held[worker][part][from], 1);
 		}
 	}
-	vl_plan_release(&plan);
+	vl_workload_plan_release(&plan);
 	init(4);
-	CU_ASSERT_EQUAL(vl_plan_parameter_server(&plan, 4096, 4, 0), -EINVAL);
-	CU_ASSERT_EQUAL(vl_plan_parameter_server(&plan, 4096, 0, 0), -EINVAL);
-	vl_plan_release(&plan);
+	CU_ASSERT_EQUAL(vl_workload_plan_parameter_server(&plan, 4096, 4, 0), -EINVAL);
+	CU_ASSERT_EQUAL(vl_workload_plan_parameter_server(&plan, 4096, 0, 0), -EINVAL);
+	vl_workload_plan_release(&plan);
 }
 
 /* ---- Exchanges ----------------------------------------------------------------------------- */
@@ -226,17 +231,17 @@ static void test_parameter_server(void)
 static void test_incast(void)
 {
 	init(5);
-	CU_ASSERT_EQUAL_FATAL(vl_plan_incast(&plan, 1000), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_incast(&plan, 1000), 0);
 	CU_ASSERT_EQUAL(plan.step_count, 4);
 	for (uint32_t i = 0; i < 4; i++) {
 		CU_ASSERT_EQUAL(plan.steps[i].source, i + 1);
 		CU_ASSERT_EQUAL(plan.steps[i].destination, 0);
 		CU_ASSERT_EQUAL(plan.steps[i].bytes, 1000);
 	}
-	vl_plan_release(&plan);
+	vl_workload_plan_release(&plan);
 	init(1);
-	CU_ASSERT_EQUAL(vl_plan_incast(&plan, 1000), -EINVAL);
-	vl_plan_release(&plan);
+	CU_ASSERT_EQUAL(vl_workload_plan_incast(&plan, 1000), -EINVAL);
+	vl_workload_plan_release(&plan);
 }
 
 /* All 9 derangements of four occur, about equally often. */
@@ -246,7 +251,7 @@ static void test_permutation(void)
 
 	for (uint64_t seed = 0; seed < 9000; seed++) {
 		init(4);
-		CU_ASSERT_EQUAL_FATAL(vl_plan_permutation(&plan, 10, seed), 0);
+		CU_ASSERT_EQUAL_FATAL(vl_workload_plan_permutation(&plan, 10, seed), 0);
 		CU_ASSERT_EQUAL_FATAL(plan.step_count, 4);
 		code = received = 0;
 		for (uint32_t i = 0; i < 4; i++) {
@@ -256,7 +261,7 @@ static void test_permutation(void)
 		}
 		CU_ASSERT_EQUAL(received, 15);
 		seen[code]++;
-		vl_plan_release(&plan);
+		vl_workload_plan_release(&plan);
 	}
 	for (uint32_t i = 0; i < 256; i++) {
 		kinds += seen[i] > 0;
@@ -270,9 +275,9 @@ static void test_all_to_all(void)
 	uint32_t pairs[7][7] = {{0}};
 
 	init(7);
-	CU_ASSERT_EQUAL_FATAL(vl_plan_all_to_all(&plan, 700, 2), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_all_to_all(&plan, 700, 2), 0);
 	CU_ASSERT_EQUAL(plan.step_count, 42);
-	CU_ASSERT_EQUAL(vl_plan_bytes(&plan), 6 * 700);
+	CU_ASSERT_EQUAL(vl_workload_plan_bytes(&plan), 6 * 700);
 	for (uint32_t i = 0; i < 42; i++) {
 		const struct vl_step *step = &plan.steps[i];
 
@@ -286,21 +291,21 @@ static void test_all_to_all(void)
 	}
 	for (uint32_t i = 0; i < 49; i++)
 		CU_ASSERT_EQUAL(pairs[i / 7][i % 7], i / 7 != i % 7);
-	vl_plan_release(&plan);
+	vl_workload_plan_release(&plan);
 	init(7);
-	CU_ASSERT_EQUAL(vl_plan_all_to_all(&plan, 6, 0), -EINVAL);
-	vl_plan_release(&plan);
+	CU_ASSERT_EQUAL(vl_workload_plan_all_to_all(&plan, 6, 0), -EINVAL);
+	vl_workload_plan_release(&plan);
 }
 
 /* Sizes that do not divide evenly lose no byte. */
 static void test_uneven(void)
 {
 	init(7);
-	CU_ASSERT_EQUAL_FATAL(vl_plan_ring_all_reduce(&plan, 1000, 0), 0);
-	CU_ASSERT_EQUAL(vl_plan_bytes(&plan), 12000);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_ring_all_reduce(&plan, 1000, 0), 0);
+	CU_ASSERT_EQUAL(vl_workload_plan_bytes(&plan), 12000);
 	for (uint32_t i = 0; i < plan.step_count; i++)
 		CU_ASSERT_TRUE(plan.steps[i].bytes == 142 || plan.steps[i].bytes == 143);
-	vl_plan_release(&plan);
+	vl_workload_plan_release(&plan);
 }
 
 /* ---- Pipeline ------------------------------------------------------------------------------ */
@@ -340,7 +345,7 @@ static void check_pipeline(enum vl_pipeline_schedule schedule)
 	uint32_t most[STAGES] = {0};
 
 	init(STAGES);
-	CU_ASSERT_EQUAL_FATAL(vl_plan_pipeline(&plan, &pipeline), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_pipeline(&plan, &pipeline), 0);
 	for (uint32_t i = 0; i < plan.step_count; i++) {
 		const struct vl_step *step = &plan.steps[i];
 		uint32_t stage = step->source;
@@ -368,7 +373,7 @@ static void check_pipeline(enum vl_pipeline_schedule schedule)
 					to == stage + 1 || to + 1 == stage ? MICROBATCHES : 0);
 	}
 	CU_ASSERT_EQUAL(makespan(), (MICROBATCHES + STAGES - 1) * 300);
-	vl_plan_release(&plan);
+	vl_workload_plan_release(&plan);
 }
 
 static void test_pipeline(void)
@@ -387,7 +392,7 @@ static void test_storage(void)
 	uint32_t reads = 0, small = 0, to_first = 0;
 
 	init(5);
-	CU_ASSERT_EQUAL_FATAL(vl_plan_storage(&plan, &requests, 0.7, sizes, 2), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_storage(&plan, &requests, 0.7, sizes, 2), 0);
 	CU_ASSERT_EQUAL_FATAL(plan.step_count, 12000);
 	CU_ASSERT_EQUAL(plan.job_count, 12000);
 	for (uint32_t i = 0; i < plan.step_count; i++) {
@@ -407,7 +412,7 @@ static void test_storage(void)
 	CU_ASSERT_TRUE(reads > 8200 && reads < 8600);
 	CU_ASSERT_TRUE(small > 8800 && small < 9200);
 	CU_ASSERT_TRUE(to_first > 5800 && to_first < 6200);
-	vl_plan_release(&plan);
+	vl_workload_plan_release(&plan);
 }
 
 /* Exponential gaps: mean and deviation are both the reciprocal of the rate. */
@@ -421,7 +426,7 @@ static void test_inference(void)
 	double sum = 0, squares = 0, last = 0;
 
 	init(2);
-	CU_ASSERT_EQUAL_FATAL(vl_plan_inference(&plan, &requests, 100, 2000, 5000), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_inference(&plan, &requests, 100, 2000, 5000), 0);
 	CU_ASSERT_EQUAL_FATAL(plan.step_count, 40000);
 	CU_ASSERT_EQUAL(plan.job_count, 20000);
 	for (uint32_t i = 0; i < plan.step_count; i += 2) {
@@ -439,7 +444,7 @@ static void test_inference(void)
 	}
 	CU_ASSERT_DOUBLE_EQUAL(sum / 20000, 10000, 200);
 	CU_ASSERT_DOUBLE_EQUAL(squares / 20000 / 1e8, 2, 0.1);
-	vl_plan_release(&plan);
+	vl_workload_plan_release(&plan);
 }
 
 static void test_refused_requests(void)
@@ -448,36 +453,36 @@ static void test_refused_requests(void)
 		.servers = 1, .count = 1, .rate = 0, .arrivals = VL_ARRIVALS_CONSTANT};
 
 	init(2);
-	CU_ASSERT_EQUAL(vl_plan_inference(&plan, &requests, 1, 1, 0), -EINVAL);
+	CU_ASSERT_EQUAL(vl_workload_plan_inference(&plan, &requests, 1, 1, 0), -EINVAL);
 	requests.rate = 1e-9;
-	CU_ASSERT_EQUAL(vl_plan_inference(&plan, &requests, 1, 1, 0), -EINVAL);
+	CU_ASSERT_EQUAL(vl_workload_plan_inference(&plan, &requests, 1, 1, 0), -EINVAL);
 	requests.arrivals = VL_ARRIVALS_CLOSED;
-	CU_ASSERT_EQUAL(vl_plan_inference(&plan, &requests, 1, 1, 0), -EINVAL);
+	CU_ASSERT_EQUAL(vl_workload_plan_inference(&plan, &requests, 1, 1, 0), -EINVAL);
 	requests.depth = 1;
 	requests.servers = 2;
-	CU_ASSERT_EQUAL(vl_plan_inference(&plan, &requests, 1, 1, 0), -EINVAL);
+	CU_ASSERT_EQUAL(vl_workload_plan_inference(&plan, &requests, 1, 1, 0), -EINVAL);
 	requests.servers = 1;
-	CU_ASSERT_EQUAL(vl_plan_inference(&plan, &requests, 0, 1, 0), -EINVAL);
-	CU_ASSERT_EQUAL(vl_plan_storage(&plan, &requests, 0.5, NULL, 0), -EINVAL);
-	CU_ASSERT_EQUAL(
-		vl_plan_storage(&plan, &requests, 1.5, &(struct vl_size_choice){4096, 1}, 1),
-		-EINVAL);
-	CU_ASSERT_EQUAL(vl_plan_inference(&plan, &requests, 1, 1, 0), 0);
-	vl_plan_release(&plan);
+	CU_ASSERT_EQUAL(vl_workload_plan_inference(&plan, &requests, 0, 1, 0), -EINVAL);
+	CU_ASSERT_EQUAL(vl_workload_plan_storage(&plan, &requests, 0.5, NULL, 0), -EINVAL);
+	CU_ASSERT_EQUAL(vl_workload_plan_storage(&plan, &requests, 1.5,
+						 &(struct vl_size_choice){4096, 1}, 1),
+			-EINVAL);
+	CU_ASSERT_EQUAL(vl_workload_plan_inference(&plan, &requests, 1, 1, 0), 0);
+	vl_workload_plan_release(&plan);
 }
 
 /* ---- Plans --------------------------------------------------------------------------------- */
 
 static int try(struct vl_step step, uint32_t dependency, uint32_t count)
 {
-	return vl_plan_add(&plan, &step, &dependency, count);
+	return vl_workload_plan_add(&plan, &step, &dependency, count);
 }
 
 /* What no rank could do is not planned. */
 static void test_refused_steps(void)
 {
-	CU_ASSERT_EQUAL(vl_plan_init(&plan, 0), -EINVAL);
-	CU_ASSERT_EQUAL(vl_plan_init(&plan, VL_PLAN_MAX_RANKS + 1), -EINVAL);
+	CU_ASSERT_EQUAL(vl_workload_plan_init(&plan, 0), -EINVAL);
+	CU_ASSERT_EQUAL(vl_workload_plan_init(&plan, VL_WORKLOAD_PLAN_MAX_RANKS + 1), -EINVAL);
 	init(3);
 	CU_ASSERT_EQUAL(try((struct vl_step){.source = 0, .destination = 3, .bytes = 1}, 0, 0),
 			-EINVAL);
@@ -504,7 +509,7 @@ static void test_refused_steps(void)
 	CU_ASSERT_EQUAL(try((struct vl_step){.source = 1, .destination = 0, .bytes = 1}, 3, 1),
 			-EINVAL);
 	CU_ASSERT_EQUAL(plan.step_count, 4);
-	vl_plan_release(&plan);
+	vl_workload_plan_release(&plan);
 }
 
 int main(int argc, char **argv)
