@@ -190,7 +190,8 @@ bool vl_scenario_make_topology(struct vl_loader *loader, struct vl_scenario *sce
 
 	refuse_unused(loader, &scenario->topology);
 	refuse_lists(loader, scenario);
-	if (!create(loader, scenario, &made))
+	if (!vl_section_has(&vl_scenario_topology_schema, &scenario->topology.section, "kind") ||
+	    !create(loader, scenario, &made))
 		return false;
 	complete_tiers(&scenario->topology);
 	whole = allocate(loader, scenario, &made);
