@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "dataplane/infiniband/subnet_program.h"
 #include "dataplane/network_private.h"
 
 struct graph {
@@ -76,72 +77,15 @@ static uint8_t lanes_of(const struct vl_node *node)
 			     : vl_infiniband_switch_virtual_lanes(node->infiniband_switch);
 }
 
-static void copy_table(struct vl_arbiter_entry *to, const struct vl_subnet_arbiter *from,
-		       uint8_t count)
-{
-	for (uint8_t i = 0; i < count; i++)
-		to[i] = (struct vl_arbiter_entry){from[i].lane, from[i].weight};
-}
-
-static struct vl_arbiter_config arbitration(const struct vl_subnet_lanes *lanes)
-{
-	struct vl_arbiter_config config = {
-		.limit_of_high_priority = lanes->limit_of_high_priority,
-		.high_count = lanes->high_count,
-		.low_count = lanes->low_count,
-	};
-
-	copy_table(config.high, lanes->high, lanes->high_count);
-	copy_table(config.low, lanes->low, lanes->low_count);
-	return config;
-}
-
-static int program_adapter(struct vl_node *node, const struct vl_subnet *subnet,
-			   const struct vl_arbiter_config *config)
-{
-	uint16_t lid = vl_subnet_lid(subnet, node->number, 0);
-	int error;
-
-	if (lid == VL_LID_NONE)
-		return 0;
-	error = vl_channel_adapter_set_lid(node->adapter, lid);
-	if (!error)
-		error = vl_channel_adapter_set_sl_to_vl(node->adapter,
-							vl_subnet_lanes(subnet)->sl_to_vl);
-	return error ? error : vl_channel_adapter_set_arbitration(node->adapter, config);
-}
-
-static int program_switch(struct vl_node *node, const struct vl_subnet *subnet,
-			  const struct vl_arbiter_config *config)
-{
-	struct vl_infiniband_switch *sw = node->infiniband_switch;
-	const uint16_t *table = vl_subnet_forwarding_table(subnet, node->number);
-	int error = 0;
-
-	for (uint32_t lid = 1; lid < vl_subnet_lid_limit(subnet) && !error; lid++) {
-		if (table[lid] != VL_SUBNET_NO_PORT)
-			error = vl_infiniband_switch_set_route(sw, (uint16_t)lid, table[lid]);
-	}
-	for (uint32_t i = 0; i < node->port_count && !error; i++) {
-		error = vl_infiniband_switch_set_arbitration(sw, i, config);
-		for (uint32_t j = 0; j < node->port_count && !error; j++)
-			error = vl_infiniband_switch_set_sl_to_vl(
-				sw, j, i, vl_subnet_lanes(subnet)->sl_to_vl);
-	}
-	return error;
-}
-
 static int program(struct vl_network *network, const struct graph *graph,
 		   const struct vl_subnet *subnet)
 {
-	const struct vl_arbiter_config config = arbitration(vl_subnet_lanes(subnet));
-	int error = 0;
-
 	for (uint32_t i = 0; i < graph->node_count; i++) {
 		struct vl_node *node = graph->members[i];
+		int error = node->adapter
+				    ? vl_subnet_program_channel_adapter(subnet, i, node->adapter)
+				    : vl_subnet_program_switch(subnet, i, node->infiniband_switch);
 
-		error = node->adapter ? program_adapter(node, subnet, &config)
-				      : program_switch(node, subnet, &config);
 		if (error)
 			return vl_network_fail(
 				network, error, "%s cannot be programmed: %s", node->name,

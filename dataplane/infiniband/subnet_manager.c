@@ -223,9 +223,9 @@ static int assign_lids(struct vl_subnet *subnet, char *message)
 
 		if (is_switch ? port->number != 0 : port->peer == VL_SUBNET_NONE)
 			continue;
-		if (lid > VL_LID_UNICAST_MAX)
+		if (lid > VL_INFINIBAND_LAST_UNICAST_LID)
 			return fail(message, "there are no more than %u LIDs: %s would have none",
-				    VL_LID_UNICAST_MAX, member->name);
+				    VL_INFINIBAND_LAST_UNICAST_LID, member->name);
 		if (is_switch)
 			member->lid = (uint16_t)lid;
 		else
@@ -250,11 +250,15 @@ static int make_tables(struct vl_subnet *subnet, char *message)
 static int take_lanes(struct vl_subnet *subnet, const struct vl_subnet_config *config,
 		      char *message)
 {
+	char text[VL_SUBNET_MESSAGE_SIZE];
+	const char *error;
+
 	if (config->lanes)
 		subnet->lanes = *config->lanes;
 	else
 		vl_subnet_lanes_default(&subnet->lanes, 1);
-	return vl_subnet_lanes_error(&subnet->lanes, message) ? -EINVAL : 0;
+	error = vl_subnet_lanes_error(&subnet->lanes, text);
+	return error ? fail(message, "%s", error) : 0;
 }
 
 struct vl_subnet *vl_subnet_create(const struct vl_subnet_config *config, char *message)

@@ -18,17 +18,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Unicast LIDs are 1 to 0xbfff; 0 is none. */
-#define VL_LID_NONE        0u
-#define VL_LID_UNICAST_MAX 0xbfffu
+#include "dataplane/infiniband/arbiter.h"
+#include "dataplane/infiniband/port.h"
+
+/* No LID: that of a port without a cable. */
+#define VL_LID_NONE 0u
 
 #define VL_SUBNET_NO_PORT      UINT16_MAX
 #define VL_SUBNET_MAX_NODES    4096u
 #define VL_SUBNET_MAX_PORTS    2048u /* of a node */
 #define VL_SUBNET_MAX_CABLES   65536u
-#define VL_SUBNET_SERVICES     16u
-#define VL_SUBNET_DATA_LANES   15u
-#define VL_SUBNET_ARBITERS     64u /* entries of a table of VL arbitration */
 #define VL_SUBNET_MESSAGE_SIZE 256u
 
 #define VL_SUBNET_ROUTINGS(X)                                                                      \
@@ -53,22 +52,14 @@ struct vl_subnet_cable {
 	uint32_t b, port_b;
 };
 
-struct vl_subnet_arbiter {
-	uint8_t lane;
-	uint8_t weight; /* units of 64 bytes; 0: passed over */
-};
-
 /* What every port of the subnet is given. */
 struct vl_subnet_lanes {
 	uint8_t data_lanes; /* 1 to 15: VL 0 to data_lanes - 1 */
-	uint8_t sl_to_vl[VL_SUBNET_SERVICES];
-	struct vl_subnet_arbiter high[VL_SUBNET_ARBITERS], low[VL_SUBNET_ARBITERS];
-	uint8_t high_count, low_count;
-	uint8_t limit_of_high_priority; /* units of 4096 bytes; 0: one packet; 255: no limit */
+	uint8_t sl_to_vl[VL_INFINIBAND_SERVICE_LEVELS];
+	struct vl_arbiter_config arbitration;
 };
 
-/* SL n on VL n modulo data_lanes; all lanes in the low table with weight 64 (one packet of 4096
- * bytes), the high table empty. data_lanes 1 to 15. */
+/* SL n on VL n modulo data_lanes, and vl_arbiter_default. data_lanes 1 to 15. */
 void vl_subnet_lanes_default(struct vl_subnet_lanes *lanes, uint8_t data_lanes);
 /* What is wrong with them, or NULL; message has room for VL_SUBNET_MESSAGE_SIZE. */
 const char *vl_subnet_lanes_error(const struct vl_subnet_lanes *lanes, char *message);
