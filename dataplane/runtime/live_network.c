@@ -5,6 +5,7 @@
 
 #include "dataplane/runtime/compat.h"
 #include "dataplane/runtime/eal.h"
+#include "dataplane/runtime/live_carrier.h"
 #include "dataplane/runtime/live_node.h"
 
 #include <rte_errno.h>
@@ -102,6 +103,7 @@ static void release_port(struct live_port *port)
 	rte_ring_free(port->ring);
 	if (port->held)
 		vl_frame_free(port->held);
+	free(port->carrier);
 	vl_fabric_link_clear(&port->link);
 }
 
@@ -109,8 +111,11 @@ static void destroy_node(struct vl_live_node *node)
 {
 	for (uint32_t i = 0; i < node->port_count; i++)
 		release_port(&node->ports[i]);
-	vl_endpoint_destroy(node->endpoint);
+	if (!node->adapter)
+		vl_endpoint_destroy(node->endpoint);
+	vl_channel_adapter_destroy(node->adapter);
 	vl_switch_destroy(node->sw);
+	vl_infiniband_switch_destroy(node->infiniband_switch);
 	free(node->ports);
 	free(node);
 }
@@ -120,6 +125,8 @@ void vl_live_network_destroy(struct vl_live_network *network)
 	if (!network)
 		return;
 	vl_live_network_stop(network);
+	for (uint32_t i = 0; i < network->wire_count; i++)
+		vl_live_wire_release(&network->wires[i]);
 	while (network->first) {
 		struct vl_live_node *node = network->first;
 
@@ -142,7 +149,7 @@ static struct vl_live_node *make_node(struct vl_live_network *network, unsigned 
 {
 	struct vl_live_node *node;
 
-	if (worker >= network->config.worker_count) {
+	if (worker >= network->config.worker_count && worker != VL_LIVE_ELSEWHERE) {
 		vl_error_set(error, -EINVAL, "%s: no worker %u: the network has %u", name, worker,
 			     network->config.worker_count);
 		return NULL;
@@ -164,6 +171,12 @@ static struct vl_live_node *make_node(struct vl_live_network *network, unsigned 
 		node->ports[i].number = i;
 	}
 	return node;
+}
+
+/* What is elsewhere takes no frames. */
+static struct vl_frame_pool *pool_of(struct vl_live_network *network, unsigned int worker)
+{
+	return &network->parts[worker == VL_LIVE_ELSEWHERE ? 0 : worker].pool.pool;
 }
 
 static void add_node(struct vl_live_network *network, struct vl_live_node *node)
@@ -212,7 +225,7 @@ struct vl_live_node *vl_live_network_add_switch(struct vl_live_network *network,
 	node = make_node(network, worker, name, config->ports, error);
 	if (!node)
 		return NULL;
-	node->sw = vl_switch_create(config, &network->parts[worker].pool.pool, NULL);
+	node->sw = vl_switch_create(config, pool_of(network, worker), NULL);
 	if (!node->sw) {
 		vl_error_set(error, -ENOMEM, "switch %s: no memory", name);
 		destroy_node(node);
@@ -220,6 +233,72 @@ struct vl_live_node *vl_live_network_add_switch(struct vl_live_network *network,
 	}
 	add_node(network, node);
 	return node;
+}
+
+struct vl_live_node *vl_live_network_add_channel_adapter(
+	struct vl_live_network *network, unsigned int worker,
+	const struct vl_channel_adapter_config *config, struct vl_error *error)
+{
+	const char *name = config->endpoint.name ? config->endpoint.name : "channel adapter";
+	const char *refusal = vl_channel_adapter_config_error(config);
+	struct vl_live_node *node;
+	int result = 0;
+
+	if (refusal) {
+		vl_error_set(error, -EINVAL, "channel adapter %s: %s", name, refusal);
+		return NULL;
+	}
+	node = make_node(network, worker, name, 1, error);
+	if (!node)
+		return NULL;
+	node->adapter = vl_channel_adapter_create(config, pool_of(network, worker), &result);
+	if (!node->adapter) {
+		vl_error_set(error, result, "channel adapter %s: %s", name,
+			     result == -ENOMEM
+				     ? "no memory"
+				     : "its rate or its device's configuration is out of range");
+		destroy_node(node);
+		return NULL;
+	}
+	node->endpoint = vl_channel_adapter_endpoint(node->adapter);
+	add_node(network, node);
+	return node;
+}
+
+struct vl_live_node *vl_live_network_add_infiniband_switch(
+	struct vl_live_network *network, unsigned int worker, const char *name,
+	const struct vl_infiniband_switch_config *config, struct vl_error *error)
+{
+	const char *refusal = vl_infiniband_switch_config_error(config);
+	struct vl_live_node *node;
+	int result = 0;
+
+	if (refusal) {
+		vl_error_set(error, -EINVAL, "switch %s: %s", name, refusal);
+		return NULL;
+	}
+	node = make_node(network, worker, name, config->ports, error);
+	if (!node)
+		return NULL;
+	node->infiniband_switch =
+		vl_infiniband_switch_create(config, pool_of(network, worker), &result);
+	if (!node->infiniband_switch) {
+		vl_error_set(error, result, "switch %s: no memory", name);
+		destroy_node(node);
+		return NULL;
+	}
+	add_node(network, node);
+	return node;
+}
+
+struct vl_channel_adapter *vl_live_node_channel_adapter(const struct vl_live_node *node)
+{
+	return node->adapter;
+}
+
+struct vl_infiniband_switch *vl_live_node_infiniband_switch(const struct vl_live_node *node)
+{
+	return node->infiniband_switch;
 }
 
 struct vl_endpoint *vl_live_node_endpoint(const struct vl_live_node *node)
@@ -239,20 +318,44 @@ unsigned int vl_live_node_worker(const struct vl_live_node *node)
 
 /* ---- Connecting ------------------------------------------------------------------------ */
 
-static int check_port(const struct vl_live_node *node, uint32_t port, struct vl_error *error)
+int vl_live_check_port(const struct vl_live_node *node, uint32_t port, struct vl_error *error)
 {
 	if (port >= node->port_count)
 		return vl_error_set(error, -EINVAL, "%s has no port %u: it has %u", node->name,
 				    port, node->port_count);
-	if (node->ports[port].peer)
+	if (node->worker == VL_LIVE_ELSEWHERE)
+		return vl_error_set(error, -EINVAL, "%s is elsewhere: it has no links here",
+				    node->name);
+	if (node->ports[port].peer || node->ports[port].carrier)
 		return vl_error_set(error, -EBUSY, "port %u of %s is connected already", port,
 				    node->name);
 	return 0;
 }
 
-static int make_link(struct vl_live_network *network, struct live_port *port,
-		     const struct live_port *peer, const struct vl_link_config *config,
-		     struct vl_error *error)
+static void set_rate(struct live_port *port, const struct vl_link_config *config)
+{
+	struct vl_live_node *node = port->node;
+
+	if (node->sw)
+		vl_switch_set_port_rate(node->sw, port->number, config->rate);
+	if (node->infiniband_switch)
+		vl_infiniband_switch_set_port_rate(node->infiniband_switch, port->number,
+						   config->rate);
+	if (node->adapter)
+		vl_channel_adapter_set_rate(node->adapter, config->rate);
+}
+
+void vl_live_check_vcrc(struct live_port *port)
+{
+	if (port->node->adapter)
+		vl_channel_adapter_check_vcrc(port->node->adapter);
+	if (port->node->infiniband_switch)
+		vl_infiniband_switch_check_vcrc(port->node->infiniband_switch, port->number);
+}
+
+int vl_live_make_link(struct vl_live_network *network, struct live_port *port,
+		      unsigned int peer_worker, const struct vl_link_config *config,
+		      struct vl_error *error)
 {
 	static unsigned int made;
 	/* Links made from one configuration must not lose the same frames. */
@@ -261,6 +364,7 @@ static int make_link(struct vl_live_network *network, struct live_port *port,
 	char name[RTE_RING_NAMESIZE];
 
 	filled.seed = vl_random_next(&random);
+	filled.type = vl_live_is_infiniband(port->node) ? VL_LINK_INFINIBAND : VL_LINK_ETHERNET;
 	if (!filled.slack)
 		filled.slack = VL_LIVE_SLACK_NS;
 	if (vl_fabric_link_init(&port->link, &filled))
@@ -269,9 +373,8 @@ static int make_link(struct vl_live_network *network, struct live_port *port,
 			"the link at port %u of %s: the rate must be 1 Mb/s to 4 Tb/s, the "
 			"MTU 60 to 65535 bytes, and each probability 0 to 1",
 			port->number, port->node->name);
-	if (port->node->sw)
-		vl_switch_set_port_rate(port->node->sw, port->number, config->rate);
-	if (port->node->worker == peer->node->worker)
+	set_rate(port, config);
+	if (port->node->worker == peer_worker)
 		return 0;
 	snprintf(name, sizeof(name), "live-link%u", made++);
 	port->ring = rte_ring_create(name, network->config.ring_size, SOCKET_ID_ANY,
@@ -286,11 +389,12 @@ static int make_links(struct vl_live_network *network, struct live_port *a, stru
 		      const struct vl_link_config *forward, const struct vl_link_config *backward,
 		      struct vl_error *error)
 {
-	int result = make_link(network, a, b, forward, error);
+	int result = vl_live_make_link(network, a, b->node->worker, forward, error);
 
 	if (result)
 		return result;
-	result = make_link(network, b, a, backward ? backward : forward, error);
+	result = vl_live_make_link(network, b, a->node->worker, backward ? backward : forward,
+				   error);
 	if (result) {
 		rte_ring_free(a->ring);
 		a->ring = NULL;
@@ -298,6 +402,10 @@ static int make_links(struct vl_live_network *network, struct live_port *a, stru
 	}
 	a->peer = b;
 	b->peer = a;
+	if (a->link.impaired)
+		vl_live_check_vcrc(b);
+	if (b->link.impaired)
+		vl_live_check_vcrc(a);
 	return 0;
 }
 
@@ -306,15 +414,20 @@ int vl_live_network_connect(struct vl_live_network *network, struct vl_live_node
 			    const struct vl_link_config *forward,
 			    const struct vl_link_config *backward, struct vl_error *error)
 {
-	int result = check_port(a, port_a, error);
+	int result = vl_live_check_port(a, port_a, error);
 
 	if (!result)
-		result = check_port(b, port_b, error);
+		result = vl_live_check_port(b, port_b, error);
 	if (result)
 		return result;
 	if (a == b && port_a == port_b)
 		return vl_error_set(error, -EINVAL, "port %u of %s is connected to itself", port_a,
 				    a->name);
+	if (vl_live_is_infiniband(a) != vl_live_is_infiniband(b))
+		return vl_error_set(error, -EINVAL,
+				    "%s and %s cannot be connected: one is Ethernet, the other "
+				    "InfiniBand",
+				    a->name, b->name);
 	return make_links(network, &a->ports[port_a], &b->ports[port_b], forward, backward, error);
 }
 
@@ -326,7 +439,7 @@ void vl_live_network_set_tap(struct vl_live_node *node, uint32_t port,
 
 struct vl_fabric_link *vl_live_network_link(const struct vl_live_node *node, uint32_t port)
 {
-	if (port >= node->port_count || !node->ports[port].peer)
+	if (port >= node->port_count || (!node->ports[port].peer && !node->ports[port].carrier))
 		return NULL;
 	return &node->ports[port].link;
 }
@@ -374,7 +487,7 @@ int vl_live_network_route(struct vl_live_network *network, struct vl_error *erro
 	if (!queue)
 		return vl_error_set(error, -ENOMEM, "no memory for routes");
 	for (struct vl_live_node *node = network->first; node && !result; node = node->next) {
-		if (node->endpoint)
+		if (node->endpoint && !node->adapter)
 			result = route_to(network, node, queue, error);
 	}
 	free(queue);
@@ -398,13 +511,18 @@ static int list_ports(struct vl_live_network *network, unsigned int worker)
 		for (uint32_t i = 0; i < node->port_count; i++) {
 			struct live_port *port = &node->ports[i];
 
-			if (!port->peer)
+			if (!port->peer && !port->carrier)
 				continue;
 			if (node->worker == worker)
 				part->outgoing[outgoing++] = port;
-			else if (port->peer->node->worker == worker)
+			else if (port->peer && port->peer->node->worker == worker)
 				part->incoming[incoming++] = port;
 		}
+	}
+	part->wire_count = 0;
+	for (uint32_t i = 0; i < network->wire_count; i++) {
+		if (network->wires[i].worker == worker)
+			part->wires[part->wire_count++] = &network->wires[i];
 	}
 	part->outgoing_count = outgoing;
 	part->incoming_count = incoming;

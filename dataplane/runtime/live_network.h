@@ -15,12 +15,16 @@
 #ifndef VERBLINE_RUNTIME_LIVE_NETWORK_H
 #define VERBLINE_RUNTIME_LIVE_NETWORK_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "dataplane/endpoint.h"
 #include "dataplane/fabric/link.h"
 #include "dataplane/fabric/switch.h"
+#include "dataplane/infiniband/carrier.h"
+#include "dataplane/infiniband/channel_adapter.h"
+#include "dataplane/infiniband/switch.h"
 #include "dataplane/runtime/error.h"
 #include "dataplane/worker.h"
 
@@ -29,8 +33,14 @@
 #define VL_LIVE_SLACK_NS 200000
 
 struct vl_live_network;
-/* An endpoint (with the one port 0) or a switch. */
+/* An endpoint (with the one port 0) or a switch, of either kind. */
 struct vl_live_node;
+struct vl_port;
+struct rte_mempool;
+
+/* In place of a worker: the node is another process's, which runs it. Here it is made, so that
+ * queue pairs can be connected to its own, and does nothing; it has no links. */
+#define VL_LIVE_ELSEWHERE UINT32_MAX
 
 struct vl_live_network_config {
 	uint32_t worker_count; /* 1 to vl_eal_worker_count() */
@@ -65,9 +75,17 @@ struct vl_live_node *vl_live_network_add_switch(struct vl_live_network *network,
 						unsigned int worker, const char *name,
 						const struct vl_switch_config *config,
 						struct vl_error *error);
-/* NULL if the node is of the other kind. */
+struct vl_live_node *vl_live_network_add_channel_adapter(
+	struct vl_live_network *network, unsigned int worker,
+	const struct vl_channel_adapter_config *config, struct vl_error *error);
+struct vl_live_node *vl_live_network_add_infiniband_switch(
+	struct vl_live_network *network, unsigned int worker, const char *name,
+	const struct vl_infiniband_switch_config *config, struct vl_error *error);
+/* NULL if the node is of another kind. The endpoint of a channel adapter is an endpoint too. */
 struct vl_endpoint *vl_live_node_endpoint(const struct vl_live_node *node);
 struct vl_switch *vl_live_node_switch(const struct vl_live_node *node);
+struct vl_channel_adapter *vl_live_node_channel_adapter(const struct vl_live_node *node);
+struct vl_infiniband_switch *vl_live_node_infiniband_switch(const struct vl_live_node *node);
 unsigned int vl_live_node_worker(const struct vl_live_node *node);
 
 /* Joins two ports by a link in each direction; backward NULL: as forward, with another seed.
@@ -81,8 +99,33 @@ void vl_live_network_set_tap(struct vl_live_node *node, uint32_t port,
 			     const struct vl_frame_tap *tap);
 /* The link that leaves a node by a port; NULL: none. */
 struct vl_fabric_link *vl_live_network_link(const struct vl_live_node *node, uint32_t port);
-/* Gives every switch a route to every endpoint, by the fewest hops. -ENETUNREACH. */
+/* Gives every Ethernet switch a route to every endpoint, by the fewest hops. InfiniBand's are the
+ * subnet manager's to set. -ENETUNREACH. */
 int vl_live_network_route(struct vl_live_network *network, struct vl_error *error);
+
+/* ---- Links that leave the process -------------------------------------------------------- */
+
+/*
+ * What an InfiniBand node sends by a port goes, after the link's time, to a port of the machine
+ * (dataplane/infiniband/carrier.h), and what comes there for the link of that number arrives at the
+ * node. The machine's port is the caller's, to be closed after the network is destroyed; its frames
+ * are to be received in buffers of vl_live_network_mempool of the node's worker, which uses its
+ * queue 0. Links of nodes on one worker may share it.
+ */
+int vl_live_network_carry(struct vl_live_network *network, struct vl_live_node *node, uint32_t port,
+			  const struct vl_link_config *config, struct vl_port *wire, uint16_t link,
+			  struct vl_error *error);
+struct rte_mempool *vl_live_network_mempool(const struct vl_live_network *network,
+					    unsigned int worker);
+/* NULL: the link at the port does not leave. Counters: by the node's worker, or after the stop. */
+const struct vl_carrier *vl_live_network_carrier(const struct vl_live_node *node, uint32_t port);
+/* Before the start: waits until the other ends of all links that leave have been heard and have
+ * heard these, for timeout ns at most. digest: of what is run; at both ends the same, or -EPROTO.
+ * -ETIMEDOUT, and -EINTR once *interrupted. */
+int vl_live_network_meet(struct vl_live_network *network, uint64_t digest, uint64_t timeout,
+			 const volatile sig_atomic_t *interrupted, struct vl_error *error);
+
+/* ---- Running ----------------------------------------------------------------------------- */
 
 /* The network's time, which endpoints and applications are given, is 0 until the first start and
  * goes on from there. */

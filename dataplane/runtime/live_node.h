@@ -10,17 +10,44 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/infiniband/carrier.h"
+#include "dataplane/port/port.h"
 #include "dataplane/runtime/eal.h"
 #include "dataplane/runtime/live_network.h"
 #include "dataplane/runtime/mempool.h"
+
+#define VL_LIVE_MAX_WIRES      16u
+#define VL_LIVE_MAX_WIRE_LINKS 64u
+
+struct live_port;
+
+/* A port of the machine by which links leave the process; its queue 0 is one worker's. */
+struct live_wire {
+	struct vl_port *port;
+	unsigned int worker;
+	struct live_port *links[VL_LIVE_MAX_WIRE_LINKS];
+	uint32_t link_count;
+	struct rte_mbuf *pending[VL_PORT_BURST]; /* sent, and not yet handed on */
+	uint16_t pending_count;
+	uint64_t rx_foreign, rx_unknown_link;
+};
+
+/* The end of a link that leaves by a wire. */
+struct live_carrier {
+	struct live_wire *wire;
+	struct vl_carrier end;
+	bool is_heard, is_answered; /* while the two ends meet */
+	bool owes_hello;
+};
 
 /* A port and the link that leaves it, which belong to the node's worker. */
 struct live_port {
 	struct vl_live_node *node;
 	uint32_t number;
-	struct live_port *peer; /* NULL: not connected */
-	struct rte_ring *ring;  /* of frames, to the peer's worker; NULL: it is the same */
-	struct vl_frame *held;  /* arrived, but the ring was full */
+	struct live_port *peer;       /* NULL: not connected, or */
+	struct live_carrier *carrier; /* its link leaves the process; NULL: it does not */
+	struct rte_ring *ring;        /* of frames, to the peer's worker; NULL: it is the same */
+	struct vl_frame *held;        /* arrived, but the ring was full */
 	struct vl_frame_tap tap;
 	bool has_backlog; /* the last round left frames that the line had no time for */
 	struct vl_fabric_link link;
@@ -31,8 +58,10 @@ struct vl_live_node {
 	struct vl_live_node *next;
 	char name[32];
 	unsigned int worker;
-	struct vl_endpoint *endpoint; /* or */
-	struct vl_switch *sw;
+	struct vl_endpoint *endpoint; /* the adapter's, if there is one; or */
+	struct vl_switch *sw;         /* or */
+	struct vl_infiniband_switch *infiniband_switch;
+	struct vl_channel_adapter *adapter;
 	uint32_t port_count;
 	struct live_port *ports;
 	bool has_news; /* endpoint: frames came or went since the application ran */
@@ -48,6 +77,8 @@ struct live_part {
 	struct live_port **outgoing; /* ports of its nodes */
 	struct live_port **incoming; /* ports elsewhere whose rings end here */
 	uint32_t outgoing_count, incoming_count;
+	struct live_wire *wires[VL_LIVE_MAX_WIRES]; /* whose queues the worker uses */
+	uint32_t wire_count;
 	uint64_t last_round; /* ns */
 	uint64_t overruns, late_rounds, late_time;
 };
@@ -60,7 +91,24 @@ struct vl_live_network {
 	uint64_t stopped_at; /* its time while it does not run */
 	bool is_running;
 	struct live_part parts[VL_MAX_WORKERS];
+	struct live_wire wires[VL_LIVE_MAX_WIRES];
+	uint32_t wire_count;
+	uint64_t digest; /* of what runs, for who asks at the other end of a wire */
 };
+
+static inline bool vl_live_is_infiniband(const struct vl_live_node *node)
+{
+	return node->adapter || node->infiniband_switch;
+}
+
+/* What arrives by a line that may damage it is checked. */
+void vl_live_check_vcrc(struct live_port *port);
+/* 0, or an error: there is no such port, or it has a link. */
+int vl_live_check_port(const struct vl_live_node *node, uint32_t port, struct vl_error *error);
+/* The link that leaves a port, to a node on a worker. */
+int vl_live_make_link(struct vl_live_network *network, struct live_port *port,
+		      unsigned int peer_worker, const struct vl_link_config *config,
+		      struct vl_error *error);
 
 struct vl_stage vl_live_part_stage(struct live_part *part);
 

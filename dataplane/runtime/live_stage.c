@@ -4,6 +4,7 @@
 /* One round of a worker over its part of a live network: what has come from other workers, what has
  * arrived on its links, what its nodes have to send. */
 
+#include "dataplane/runtime/live_carrier.h"
 #include "dataplane/runtime/live_node.h"
 
 #include <rte_mbuf.h>
@@ -34,9 +35,17 @@ static void deliver(struct live_port *port, struct vl_frame *frame, uint64_t now
 		vl_switch_receive(node->sw, port->number, frame, now);
 		return;
 	}
+	if (node->infiniband_switch) {
+		vl_infiniband_switch_receive(node->infiniband_switch, port->number, frame, now);
+		return;
+	}
+	node->has_news = true;
+	if (node->adapter) {
+		vl_channel_adapter_receive(node->adapter, frame, now);
+		return;
+	}
 	vl_endpoint_receive(node->endpoint, frame, now);
 	vl_frame_free(frame);
-	node->has_news = true;
 }
 
 static uint32_t take_from_ring(struct live_part *part, struct live_port *port, uint64_t now)
@@ -57,15 +66,14 @@ static uint32_t take_from_ring(struct live_part *part, struct live_port *port, u
 	return count;
 }
 
-/* False: the ring is full, and holds the frame back. */
+/* False: the ring or the wire is full, and the frame is held back. */
 static bool hand_over(struct live_port *port, struct vl_frame *frame)
 {
-	if (!rte_ring_sp_enqueue(port->ring, frame)) {
-		port->held = NULL;
-		return true;
-	}
-	port->held = frame;
-	return false;
+	bool taken = port->carrier ? vl_live_wire_send(port, frame)
+				   : !rte_ring_sp_enqueue(port->ring, frame);
+
+	port->held = taken ? NULL : frame;
+	return taken;
 }
 
 static uint32_t take_arrivals(struct live_part *part, struct live_port *port, uint64_t now)
@@ -82,12 +90,20 @@ static uint32_t take_arrivals(struct live_part *part, struct live_port *port, ui
 		if (!frame)
 			break;
 		count++;
-		if (!port->ring)
+		if (!port->ring && !port->carrier)
 			deliver(port->peer, frame, now);
 		else if (!hand_over(port, frame))
 			break;
 	}
 	return count;
+}
+
+static struct vl_frame *transmit_adapter(struct vl_live_node *node, uint64_t now)
+{
+	if (vl_channel_adapter_next_deadline(node->adapter, now) > now)
+		return NULL;
+	node->has_news = true;
+	return vl_channel_adapter_transmit(node->adapter, now);
 }
 
 static struct vl_frame *next_frame(struct live_part *part, struct live_port *port, uint64_t now)
@@ -97,6 +113,10 @@ static struct vl_frame *next_frame(struct live_part *part, struct live_port *por
 
 	if (node->sw)
 		return vl_switch_transmit(node->sw, port->number, now);
+	if (node->infiniband_switch)
+		return vl_infiniband_switch_transmit(node->infiniband_switch, port->number, now);
+	if (node->adapter)
+		return transmit_adapter(node, now);
 	if (vl_endpoint_next_deadline(node->endpoint) > now)
 		return NULL;
 	frame = vl_frame_get(&part->pool.pool);
@@ -137,11 +157,23 @@ static void run_application(struct vl_live_node *node, uint64_t now)
 {
 	const struct vl_application *application = &node->endpoint->application;
 
+	if (node->adapter && vl_channel_adapter_next_drain(node->adapter) <= now)
+		node->has_news = true;
 	if (!node->has_news && application->next_deadline &&
 	    application->next_deadline(application->context) > now)
 		return;
 	node->has_news = false;
-	vl_endpoint_poll(node->endpoint, now);
+	if (node->adapter)
+		vl_channel_adapter_poll(node->adapter, now);
+	else
+		vl_endpoint_poll(node->endpoint, now);
+}
+
+/* Every port has its turn in every round. */
+static void forget_credit_ports(struct vl_infiniband_switch *sw)
+{
+	while (vl_infiniband_switch_next_credit_port(sw) != VL_INFINIBAND_SWITCH_NO_PORT) {
+	}
 }
 
 static uint32_t run_part(void *context, uint64_t worker_now)
@@ -156,6 +188,8 @@ static uint32_t run_part(void *context, uint64_t worker_now)
 		part->late_time += now - part->last_round;
 	}
 	part->last_round = now;
+	for (uint32_t i = 0; i < part->wire_count; i++)
+		moved += vl_live_wire_receive(part, part->wires[i], now, deliver);
 	for (uint32_t i = 0; i < part->incoming_count; i++)
 		moved += take_from_ring(part, part->incoming[i], now);
 	for (uint32_t i = 0; i < part->outgoing_count; i++)
@@ -166,7 +200,11 @@ static uint32_t run_part(void *context, uint64_t worker_now)
 		if (port->node->endpoint)
 			run_application(port->node, now);
 		moved += transmit(part, port, now);
+		if (port->node->infiniband_switch)
+			forget_credit_ports(port->node->infiniband_switch);
 	}
+	for (uint32_t i = 0; i < part->wire_count; i++)
+		vl_live_wire_flush(part, part->wires[i]);
 	return moved;
 }
 
