@@ -400,6 +400,7 @@ void vl_scenario_check(struct vl_loader *loader, struct vl_scenario *scenario)
 	check_parts(loader, scenario);
 	refuse_unbuilt(loader, scenario);
 	vl_scenario_check_cc(loader, &scenario->cc);
+	vl_scenario_check_infiniband(loader, &scenario->infiniband);
 	for (unsigned int i = 0; i < scenario->flows.count; i++)
 		check_flow(loader, scenario, &flows[i]);
 	check_times(loader, scenario);

@@ -16,7 +16,11 @@ static const struct vl_schema arbitration_schema = {arbitration_fields, COUNT(ar
 						    sizeof(struct vl_scenario_arbitration),
 						    &arbitration_defaults};
 
-static const char *const routings[] = {"min_hop", "up_down", NULL};
+static const char *const routings[] = {
+#define ROUTING_NAME(symbol, name, meaning) name,
+	VL_SUBNET_ROUTINGS(ROUTING_NAME)
+#undef ROUTING_NAME
+		NULL};
 
 static const struct vl_field infiniband_fields[] = {
 	QUANTITY_FIELD("virtual_lanes", struct vl_scenario_infiniband, virtual_lanes, COUNT, 1, 15,

@@ -8,11 +8,7 @@
 #include <stdint.h>
 
 #include "apps/scenario/schema.h"
-
-enum vl_scenario_routing {
-	VL_SCENARIO_MIN_HOP,
-	VL_SCENARIO_UP_DOWN,
-};
+#include "dataplane/infiniband/subnet_manager.h"
 
 /* An entry of a VL arbitration table. */
 struct vl_scenario_arbitration {
@@ -28,9 +24,15 @@ struct vl_scenario_infiniband {
 	uint64_t buffer;                 /* bytes of each virtual lane at each port */
 	struct vl_list high, low;        /* struct vl_scenario_arbitration */
 	uint64_t limit_of_high_priority; /* 0..255: 4 KiB units; 255: no limit */
-	unsigned int routing;            /* enum vl_scenario_routing */
+	unsigned int routing;            /* enum vl_subnet_routing */
 	uint64_t lifetime;               /* ns in a switch; 0: no limit */
+
+	struct vl_subnet_lanes lanes; /* worked out of these */
 };
+
+/* Fills lanes. */
+void vl_scenario_check_infiniband(struct vl_loader *loader,
+				  struct vl_scenario_infiniband *infiniband);
 
 extern const struct vl_schema vl_scenario_infiniband_schema;
 

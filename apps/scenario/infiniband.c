@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* The mapping and arbitration of virtual lanes that a scenario asks for. */
+
+#include "apps/scenario/infiniband.h"
+
+#include <stdio.h>
+
+#include "apps/quantity.h"
+#include "apps/scenario/problem.h"
+
+static void set_service_level(struct vl_loader *loader, struct vl_scenario_infiniband *infiniband,
+			      const yaml_node_pair_t *pair)
+{
+	const char *name = vl_node_text(loader, pair->key);
+	const char *text = vl_node_text(loader, pair->value);
+	char path[96], error[256];
+	uint64_t level, lane;
+
+	if (!name || vl_quantity_parse(VL_QUANTITY_COUNT, name, 0, VL_INFINIBAND_SERVICE_LEVELS - 1,
+				       &level, error, sizeof(error))) {
+		vl_problem_add(loader->problems, vl_node_place(loader, pair->key),
+			       infiniband->sl_to_vl.path,
+			       "'%.40s' is no service level; these are 0 to 15", name ? name : "");
+		return;
+	}
+	snprintf(path, sizeof(path), "%.80s.%s", infiniband->sl_to_vl.path, name);
+	if (!text || vl_quantity_parse(VL_QUANTITY_COUNT, text, 0, infiniband->virtual_lanes - 1,
+				       &lane, error, sizeof(error)))
+		vl_problem_add(loader->problems, vl_node_place(loader, pair->value), path,
+			       "must be a virtual lane, 0 to %u (virtual_lanes - 1)",
+			       (unsigned int)infiniband->virtual_lanes - 1);
+	else
+		infiniband->lanes.sl_to_vl[level] = (uint8_t)lane;
+}
+
+static void check_mapping(struct vl_loader *loader, struct vl_scenario_infiniband *infiniband)
+{
+	const yaml_node_t *mapping;
+
+	if (!infiniband->sl_to_vl.node)
+		return;
+	mapping = yaml_document_get_node(loader->document, infiniband->sl_to_vl.node);
+	if (mapping->type != YAML_MAPPING_NODE) {
+		vl_problem_add(loader->problems, vl_node_place(loader, infiniband->sl_to_vl.node),
+			       infiniband->sl_to_vl.path,
+			       "must be a mapping of service levels to virtual lanes, as {3: 1}");
+		return;
+	}
+	for (const yaml_node_pair_t *pair = mapping->data.mapping.pairs.start;
+	     pair < mapping->data.mapping.pairs.top; pair++)
+		set_service_level(loader, infiniband, pair);
+}
+
+static uint8_t take_table(struct vl_loader *loader, const struct vl_scenario_infiniband *infiniband,
+			  const struct vl_list *list, struct vl_arbiter_entry *entries)
+{
+	const struct vl_scenario_arbitration *given = list->elements;
+	uint8_t count = 0;
+
+	for (unsigned int i = 0; i < list->count && i < VL_ARBITER_ENTRIES; i++) {
+		if (given[i].virtual_lane >= infiniband->virtual_lanes) {
+			vl_section_problem(loader, &given[i].section, "virtual_lane",
+					   "must be 0 to %u (virtual_lanes - 1)",
+					   (unsigned int)infiniband->virtual_lanes - 1);
+			continue;
+		}
+		entries[count++] = (struct vl_arbiter_entry){(uint8_t)given[i].virtual_lane,
+							     (uint8_t)given[i].weight};
+	}
+	return count;
+}
+
+static void check_arbitration(struct vl_loader *loader, struct vl_scenario_infiniband *infiniband)
+{
+	struct vl_arbiter_config *arbitration = &infiniband->lanes.arbitration;
+	const char *error;
+
+	if (infiniband->high.count || infiniband->low.count) {
+		arbitration->high_count =
+			take_table(loader, infiniband, &infiniband->high, arbitration->high);
+		arbitration->low_count =
+			take_table(loader, infiniband, &infiniband->low, arbitration->low);
+	}
+	arbitration->limit_of_high_priority = (uint8_t)infiniband->limit_of_high_priority;
+	error = vl_arbiter_config_error(arbitration, infiniband->lanes.data_lanes);
+	if (error)
+		vl_section_problem(loader, &infiniband->section,
+				   infiniband->low.count ? "low" : "high", "%s", error);
+}
+
+void vl_scenario_check_infiniband(struct vl_loader *loader,
+				  struct vl_scenario_infiniband *infiniband)
+{
+	if (!infiniband->virtual_lanes || infiniband->virtual_lanes > VL_INFINIBAND_DATA_LANES)
+		infiniband->virtual_lanes = 1;
+	vl_subnet_lanes_default(&infiniband->lanes, (uint8_t)infiniband->virtual_lanes);
+	check_mapping(loader, infiniband);
+	check_arbitration(loader, infiniband);
+}
