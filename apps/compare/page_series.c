@@ -116,6 +116,9 @@ static void put_names(const struct vl_page *page, const struct vl_record *record
 			order[n - 1] = kept;
 		}
 	}
+	/* None below the axis: those above make room. */
+	for (unsigned int i = count; i-- > 0;)
+		at[order[i]] = fmin(at[order[i]], y->from - LINE_SPACE * (double)(count - 1 - i));
 	for (unsigned int i = 0; i < count; i++) {
 		last = fmax(at[order[i]], last + LINE_SPACE);
 		vl_svg_text(page->out, x->to + 6, last + 4, "start", "value", "%s",

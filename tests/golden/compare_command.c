@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* `verbline compare` as its users call it. */
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/command.h"
+
+#define CHECK_PAGE "/usr/bin/python3 \"${VERBLINE_SOURCE_ROOT:-.}\"/tests/support/check_page.py "
+
+/* Two senders and one receiver behind a switch, and what to compare. */
+#define SCENARIO                                                                                   \
+	"cat >s.yaml <<'END'\n"                                                                    \
+	"name: small\n"                                                                            \
+	"teaches: <script>alert(1)</script> & \"more\"\n"                                          \
+	"duration: 2ms\n"                                                                          \
+	"warm_up: 200us\n"                                                                         \
+	"endpoints: [{name: sender, count: 2}, {name: receiver}, {name: other}]\n"                 \
+	"switches: [{name: switch}]\n"                                                             \
+	"links: [{from: sender, to: switch}, {from: receiver, to: switch},\n"                      \
+	"  {from: other, to: switch}]\n"                                                           \
+	"flows: [{name: incast, from: sender, to: receiver},\n"                                    \
+	"  {name: beside, from: sender1, to: other, size: 4KiB}]\n"                                \
+	"compare: {fabrics: [pfc, dcqcn, lossy]} # </pre><img src=x onerror=alert(2)>\n"           \
+	"END\n"
+
+static void results_do_not_depend_on_the_number_of_jobs(void)
+{
+	expect(SCENARIO
+	       "$V s.yaml --repeat 2 --jobs 1 --json 1.json --csv 1.csv >1.txt 2>/dev/null &&"
+	       "$V s.yaml --repeat 2 --jobs 2 --json 2.json --csv 2.csv >2.txt 2>/dev/null &&"
+	       "$V s.yaml --repeat 2 --jobs 6 --json 3.json --csv 3.csv >3.txt 2>/dev/null &&"
+	       "cmp 1.json 2.json && cmp 1.csv 2.csv && cmp 1.txt 2.txt &&"
+	       "cmp 1.json 3.json && cmp 1.csv 3.csv && cmp 1.txt 3.txt && wc -l <1.csv",
+	       0, "");
+}
+
+static json_t *load(const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	return json_load_file(path, 0, NULL);
+}
+
+static double number(const json_t *object, const char *name)
+{
+	return json_number_value(json_object_get(object, name));
+}
+
+/* The point of a fabric, and what the lab says of the same when it runs it alone. */
+static void check_against_lab(const json_t *comparison, const char *fabric)
+{
+	static const char *const times[] = {"count",  "min_ns",   "p50_ns", "p90_ns",
+					    "p99_ns", "p99_9_ns", "max_ns"};
+	const json_t *points = json_object_get(comparison, "points"), *point = NULL, *run, *flow;
+	char command[512], lab[300];
+	json_t *alone;
+
+	for (size_t i = 0; i < json_array_size(points); i++) {
+		point = json_array_get(points, i);
+		if (!strcmp(json_string_value(json_object_get(point, "fabric")), fabric))
+			break;
+	}
+	/* Its own command, with the program where it is. */
+	snprintf(lab, sizeof(lab), "%s",
+		 json_string_value(json_object_get(point, "command")) + strlen("verbline lab "));
+	snprintf(command, sizeof(command),
+		 "${V%% compare} lab %s --json alone.json >/dev/null 2>&1", lab);
+	expect(command, 0, "");
+	alone = load("alone.json");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(alone);
+	run = json_array_get(json_object_get(point, "runs"), 0);
+	CU_ASSERT_DOUBLE_EQUAL(
+		number(json_object_get(json_object_get(point, "figures"), "goodput_bps"), "mean"),
+		number(alone, "goodput_bps"), 1);
+	CU_ASSERT(number(alone, "goodput_bps") > 1e9);
+	CU_ASSERT(json_equal(json_object_get(run, "totals"), json_object_get(alone, "totals")));
+	for (size_t i = 0; i < 2; i++) {
+		const json_t *kept = json_object_get(
+			json_array_get(json_object_get(run, "classes"), i), "flow_completion_time");
+
+		flow = json_object_get(json_array_get(json_object_get(alone, "flows"), i),
+				       "flow_completion_time");
+		CU_ASSERT(number(flow, "count") > 0);
+		for (unsigned int n = 0; n < sizeof(times) / sizeof(times[0]); n++)
+			CU_ASSERT(json_equal(json_object_get(kept, times[n]),
+					     json_object_get(flow, times[n])));
+		CU_ASSERT_DOUBLE_EQUAL(number(kept, "mean_ns"), number(flow, "mean_ns"), 1);
+	}
+	json_decref(alone);
+}
+
+static void each_point_is_what_the_lab_says_of_it_alone(void)
+{
+	json_t *comparison;
+
+	expect(SCENARIO "$V s.yaml --json c.json >/dev/null 2>&1", 0, "");
+	comparison = load("c.json");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(comparison);
+	CU_ASSERT_EQUAL(json_array_size(json_object_get(comparison, "points")), 3);
+	CU_ASSERT(json_is_true(json_object_get(comparison, "complete")));
+	check_against_lab(comparison, "pfc");
+	check_against_lab(comparison, "dcqcn");
+	check_against_lab(comparison, "lossy");
+	json_decref(comparison);
+}
+
+static void a_page_is_complete_and_nothing_gets_into_it(void)
+{
+	expect(SCENARIO "$V s.yaml --html p.html >/dev/null 2>&1 && " CHECK_PAGE "p.html", 0,
+	       "holds up");
+	expect("grep 'alert(1)' p.html", 0, "&lt;script&gt;alert(1)");
+	expect("grep '<script>alert\\|<img' p.html", 1, "");
+	expect("grep 'https\\?:' p.html", 1, "");
+	expect(SCENARIO
+	       "$V s.yaml --fabric pfc --sweep 'flows[incast].size=4KiB,16KiB,64KiB' --sweep "
+	       "'flows[incast].depth=1,4' --html p.html >/dev/null 2>&1 && " CHECK_PAGE
+	       "p.html && grep -c 'class=\"best\"' p.html",
+	       0, "holds up");
+	expect(SCENARIO
+	       "$V s.yaml --fabric pfc,dcqcn --sweep 'flows[incast].size=4KiB,16KiB,64KiB' "
+	       "--repeat 2 --html p.html >/dev/null 2>&1 && " CHECK_PAGE "p.html",
+	       0, "holds up");
+}
+
+static void a_table_has_a_row_for_each_thing(void)
+{
+	/* A run, two flows, and both directions of four cables; and the header. */
+	expect(SCENARIO "$V s.yaml --fabric pfc --csv c.csv >/dev/null 2>&1 && wc -l <c.csv", 0,
+	       "12\n");
+	expect("cut -d, -f5 c.csv | sort | uniq -c | tr -s ' \\n' ' '", 0,
+	       "2 flow 1 kind 8 link 1 run");
+	expect("/usr/bin/python3 -c 'import csv; rows = list(csv.DictReader(open(\"c.csv\"))); "
+	       "assert all(None not in row and None not in row.values() for row in rows); "
+	       "assert float(rows[0][\"goodput_bps\"]) > 1e9; print(\"rows\", len(rows))'",
+	       0, "rows 11");
+}
+
+static void what_is_done_is_reported_when_interrupted(void)
+{
+	expect(SCENARIO "timeout --preserve-status -s INT 3 $V s.yaml --fabric pfc --jobs 1 --vary "
+			"duration=1ms,1000s --html p.html --json p.json",
+	       1, "PARTIAL: interrupted after 1 of 2 runs");
+	expect(CHECK_PAGE "p.html && grep -c 'Partial results' p.html", 0, "holds up");
+	expect("grep complete p.json", 0, "\"complete\": false");
+}
+
+static void a_run_that_fails_fails_alone(void)
+{
+	/* A limit that the short messages keep and the many queue pairs do not. */
+#if !defined(__SANITIZE_ADDRESS__)
+	expect(SCENARIO "$V s.yaml --fabric pfc --memory 160MiB --vary 'flows[incast].qps=1,16384' "
+			"--csv c.csv",
+	       1, "1 of 2 runs failed");
+	expect("cut -d, -f2,4,5 c.csv | grep run", 0, "qps=1,done,run\nqps=16384,failed,run");
+#endif
+}
+
+static void wrong_usage_is_named(void)
+{
+	expect("$V --fabric pcf", 2, "did you mean pfc?");
+	expect("$V --fabric pfc,pfc", 2, "named twice");
+	expect("$V --vary nothing", 2, "PATH=VALUE");
+	expect("$V --vary a=1,,2", 2, "a value is empty");
+	expect("$V --vary flows[nobody].size=1KiB", 2, "there is nothing at");
+	expect("$V --sweep seed=1,2 --sweep seed=3", 2, "swept twice");
+	expect("$V --repeat 0", 2, "--repeat");
+	expect("$V leaf-spine-victims", 2, "did you mean the ready scenario leaf-spine-victim?");
+	expect("$V /no/such/file", 2, "No such file");
+	expect("$V one two", 2, "unexpected 'two'");
+	expect("$V --fabric pfc --html same --json same", 2, "two outputs");
+	expect("$V --fabric pfc --html /no/such/place", 2, "No such file or directory");
+	expect(SCENARIO "$V s.yaml --csv s.yaml", 2, "would be overwritten");
+	expect("$V --sweep seed=$(seq -s, 200) --sweep duration=$(seq -s, -f %gms 1 100)", 2,
+	       "more than 10000");
+	expect(SCENARIO "$V s.yaml --vary 'flows[incast].size=1KiB,0'", 2, "size=0");
+}
+
+static void a_plan_is_printed_and_not_run(void)
+{
+	expect(SCENARIO "$V s.yaml --plan --vary 'flows[incast].size=4KiB' -D 1ms", 0,
+	       "verbline lab s.yaml --set duration=1ms --set fabric=dcqcn --set "
+	       "'flows[incast].size=4KiB'");
+}
+
+static const struct test tests[] = {
+	{"results_do_not_depend_on_the_number_of_jobs",
+	 results_do_not_depend_on_the_number_of_jobs},
+	{"each_point_is_what_the_lab_says_of_it_alone",
+	 each_point_is_what_the_lab_says_of_it_alone},
+	{"a_page_is_complete_and_nothing_gets_into_it",
+	 a_page_is_complete_and_nothing_gets_into_it},
+	{"a_table_has_a_row_for_each_thing", a_table_has_a_row_for_each_thing},
+	{"what_is_done_is_reported_when_interrupted", what_is_done_is_reported_when_interrupted},
+	{"a_run_that_fails_fails_alone", a_run_that_fails_fails_alone},
+	{"wrong_usage_is_named", wrong_usage_is_named},
+	{"a_plan_is_printed_and_not_run", a_plan_is_printed_and_not_run},
+};
+
+int main(int argc, char **argv)
+{
+	return COMMAND_RUN_SUITE("compare_command", "compare", tests, argc, argv);
+}
