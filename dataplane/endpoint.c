@@ -448,3 +448,9 @@ void vl_endpoint_pause_peer(struct vl_endpoint *endpoint, uint8_t priority, bool
 {
 	vl_pfc_sender_want(&endpoint->pfc, priority, pause);
 }
+
+void vl_endpoint_prefetch(const struct vl_endpoint *endpoint)
+{
+	for (unsigned int offset = 0; offset < sizeof(*endpoint); offset += 64)
+		__builtin_prefetch((const char *)endpoint + offset);
+}

@@ -131,6 +131,8 @@ void vl_endpoint_release_spare(struct vl_endpoint *endpoint);
 /* When vl_endpoint_poll or vl_endpoint_transmit could next do something; 0: now; UINT64_MAX:
  * not before a frame comes. May be early, never late. */
 uint64_t vl_endpoint_next_deadline(const struct vl_endpoint *endpoint);
+/* Fetches what the next call will touch into the cache. */
+void vl_endpoint_prefetch(const struct vl_endpoint *endpoint);
 /* Asks the neighbour to pause (or resume) a priority, as a congested or a faulty NIC would. */
 void vl_endpoint_pause_peer(struct vl_endpoint *endpoint, uint8_t priority, bool pause);
 

@@ -4,26 +4,40 @@
 /*
  * The owner of the virtual clock: runs events in order of time, and events of the same time in
  * the order in which they were scheduled. Single-threaded and deterministic. Events live in
- * their owners; an event is pending at most once.
+ * their owners, who keep their memory until the executor runs no more; an event is pending at most
+ * once.
  */
 #ifndef VERBLINE_DATAPLANE_EXECUTOR_H
 #define VERBLINE_DATAPLANE_EXECUTOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define VL_EVENT_IDLE UINT32_MAX
 
+/*
+ * What an event is about to touch is fetched into the cache while the events before it run, as a
+ * large fabric's state does not fit there. It takes steps: in step 0 nothing of the event may be
+ * read, in each later one what the step before has fetched.
+ */
+#define VL_EVENT_PREFETCH_STEPS 6u
+
 struct vl_event {
 	/* Called with the clock at the event's time; may schedule and cancel any event. */
 	void (*run)(struct vl_event *event, uint64_t now);
-	uint32_t position; /* in the executor's heap; VL_EVENT_IDLE while not pending */
+	/* A hint, for an event that may meanwhile have been moved or cancelled; NULL: none. */
+	void (*prefetch)(const struct vl_event *event, unsigned int step);
+	struct vl_event *next, *previous; /* the executor's: of those at the same time */
+	uint64_t time;                    /* ns, while pending */
+	uint32_t position;                /* the executor's; VL_EVENT_IDLE while not pending */
 };
 
 static inline void vl_event_init(struct vl_event *event,
 				 void (*run)(struct vl_event *event, uint64_t now))
 {
 	event->run = run;
+	event->prefetch = NULL;
 	event->position = VL_EVENT_IDLE;
 }
 

@@ -91,7 +91,7 @@ struct vl_node *vl_network_make_node(struct vl_network *network, enum vl_node_ki
 	struct vl_node *node = calloc(1, sizeof(*node));
 
 	if (node)
-		node->ports = calloc(ports, sizeof(*node->ports));
+		node->ports = aligned_alloc(64, ports * sizeof(*node->ports));
 	if (!node || !node->ports || vl_executor_reserve(network->executor, 2 * ports)) {
 		vl_network_fail(network, -ENOMEM, "no memory for node %s", name);
 		if (node)
@@ -99,6 +99,7 @@ struct vl_node *vl_network_make_node(struct vl_network *network, enum vl_node_ki
 		free(node);
 		return NULL;
 	}
+	memset(node->ports, 0, ports * sizeof(*node->ports));
 	node->network = network;
 	node->kind = kind;
 	node->port_count = ports;
@@ -108,6 +109,8 @@ struct vl_node *vl_network_make_node(struct vl_network *network, enum vl_node_ki
 		node->ports[i].number = i;
 		vl_event_init(&node->ports[i].transmit, vl_network_run_transmit);
 		vl_event_init(&node->ports[i].arrive, vl_network_run_arrive);
+		node->ports[i].transmit.prefetch = vl_network_prefetch_transmit;
+		node->ports[i].arrive.prefetch = vl_network_prefetch_arrive;
 	}
 	return node;
 }

@@ -19,17 +19,16 @@ struct vl_network_tap {
 	struct vl_network_tap *next;
 };
 
-/* A port and the link that leaves it. */
+/* A port and the link that leaves it. Its first cache lines hold what an event touches. */
 struct vl_network_port {
+	_Alignas(64) struct vl_network_port *peer;
 	struct vl_node *node;
+	struct vl_network_tap *taps;
 	uint32_t number;
 	bool is_connected;
-	struct vl_network_port *peer;
-	struct vl_fabric_link link;
-	struct vl_event transmit;            /* the line is free, or a deadline has come */
-	struct vl_event arrive;              /* the first frame in flight has arrived at the peer */
-	uint64_t transmit_time, arrive_time; /* of the events while they are pending */
-	struct vl_network_tap *taps;
+	struct vl_event arrive;   /* the first frame in flight has arrived at the peer */
+	struct vl_event transmit; /* the line is free, or a deadline has come */
+	_Alignas(64) struct vl_fabric_link link;
 };
 
 struct vl_node {
@@ -76,5 +75,7 @@ void vl_network_start_port(struct vl_network_port *port);
 /* What a port's events run (network_run.c). */
 void vl_network_run_transmit(struct vl_event *event, uint64_t now);
 void vl_network_run_arrive(struct vl_event *event, uint64_t now);
+void vl_network_prefetch_transmit(const struct vl_event *event, unsigned int step);
+void vl_network_prefetch_arrive(const struct vl_event *event, unsigned int step);
 
 #endif

@@ -5,6 +5,19 @@
 
 #include "dataplane/network_private.h"
 
+#include "transport/wire/headers.h"
+
+static struct vl_network_port *port_of_transmit(const struct vl_event *event)
+{
+	return (struct vl_network_port *)((char *)event -
+					  offsetof(struct vl_network_port, transmit));
+}
+
+static struct vl_network_port *port_of_arrive(const struct vl_event *event)
+{
+	return (struct vl_network_port *)((char *)event - offsetof(struct vl_network_port, arrive));
+}
+
 static void show(struct vl_network_port *port, enum vl_direction direction,
 		 const struct vl_frame *frame, uint64_t now)
 {
@@ -14,9 +27,8 @@ static void show(struct vl_network_port *port, enum vl_direction direction,
 
 static void schedule_transmit(struct vl_network_port *port, uint64_t time)
 {
-	if (vl_event_is_pending(&port->transmit) && port->transmit_time == time)
+	if (vl_event_is_pending(&port->transmit) && port->transmit.time == time)
 		return;
-	port->transmit_time = time;
 	if (time == UINT64_MAX)
 		vl_executor_cancel(port->node->network->executor, &port->transmit);
 	else
@@ -27,9 +39,8 @@ static void schedule_arrival(struct vl_network_port *port)
 {
 	uint64_t time = vl_fabric_link_next_arrival(&port->link);
 
-	if (time == UINT64_MAX || (vl_event_is_pending(&port->arrive) && port->arrive_time == time))
+	if (time == UINT64_MAX || (vl_event_is_pending(&port->arrive) && port->arrive.time == time))
 		return;
-	port->arrive_time = time;
 	vl_executor_schedule(port->node->network->executor, &port->arrive, time);
 }
 
@@ -201,9 +212,7 @@ static void step(struct vl_network_port *port, uint64_t now)
 
 void vl_network_run_transmit(struct vl_event *event, uint64_t now)
 {
-	struct vl_network_port *port =
-		(struct vl_network_port *)((char *)event -
-					   offsetof(struct vl_network_port, transmit));
+	struct vl_network_port *port = port_of_transmit(event);
 
 	step(port, now);
 }
@@ -271,15 +280,11 @@ static void deliver(struct vl_network_port *port, struct vl_frame *frame, uint64
 
 void vl_network_run_arrive(struct vl_event *event, uint64_t now)
 {
-	struct vl_network_port *port =
-		(struct vl_network_port *)((char *)event -
-					   offsetof(struct vl_network_port, arrive));
+	struct vl_network_port *port = port_of_arrive(event);
 	struct vl_network_port *peer = port->peer;
 	struct vl_frame *frame = vl_fabric_link_receive(&port->link, now);
 
 	schedule_arrival(port);
-	if (port->link.head)
-		__builtin_prefetch(port->link.head);
 	if (!frame)
 		return;
 	if (peer->taps)
@@ -293,6 +298,89 @@ void vl_network_start_port(struct vl_network_port *port)
 {
 	schedule_transmit(port, vl_executor_now(port->node->network->executor));
 }
+
+/* ---- Prefetching ------------------------------------------------------------------------- */
+
+static void prefetch_lines(const void *address, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		__builtin_prefetch((const char *)address + 64 * i);
+}
+
+/* Events, pointers, and what is hot of the link. */
+static void prefetch_port(const struct vl_network_port *port)
+{
+	prefetch_lines(port, 4);
+}
+
+void vl_network_prefetch_transmit(const struct vl_event *event, unsigned int step)
+{
+	const struct vl_network_port *port = port_of_transmit(event);
+	const struct vl_node *node;
+
+	if (!step) {
+		prefetch_port(port);
+		return;
+	}
+	node = port->node;
+	if (step == 1)
+		__builtin_prefetch(&node->endpoint);
+	else if (node->endpoint && step == 2)
+		vl_endpoint_prefetch(node->endpoint);
+	else if (node->endpoint && step == 3)
+		vl_prefetch_device(node->endpoint->device);
+	else if (node->endpoint && step == 4)
+		vl_prefetch_transmit(node->endpoint->device);
+}
+
+/* As it is in the usual frame: RoCEv2 over IPv4 without a tag. */
+static uint32_t likely_destination_qpn(const struct vl_frame *frame)
+{
+	const uint32_t bth_offset = 14 + 20 + 8;
+
+	return frame->length < bth_offset + 12 ? 0 : vl_load_be24(frame->data + bth_offset + 5);
+}
+
+static void prefetch_delivery(const struct vl_network_port *port, const struct vl_frame *frame,
+			      unsigned int step)
+{
+	const struct vl_node *node = port->node;
+
+	if (!node->endpoint)
+		return;
+	if (step == 3)
+		vl_endpoint_prefetch(node->endpoint);
+	else if (step == 4)
+		vl_prefetch_device(node->endpoint->device);
+	else
+		vl_prefetch_receive(node->endpoint->device, likely_destination_qpn(frame));
+}
+
+void vl_network_prefetch_arrive(const struct vl_event *event, unsigned int step)
+{
+	const struct vl_network_port *port = port_of_arrive(event);
+	const struct vl_frame *frame;
+
+	if (!step) {
+		prefetch_port(port);
+		return;
+	}
+	frame = port->link.head;
+	if (!frame)
+		return;
+	if (step == 1) {
+		prefetch_port(port->peer);
+		__builtin_prefetch(frame);
+	} else if (step == 2) {
+		prefetch_lines(frame->data, 2);
+		__builtin_prefetch(frame->next);
+		__builtin_prefetch(&port->peer->node->endpoint);
+	} else {
+		prefetch_delivery(port->peer, frame, step);
+	}
+}
+
+/* ---- The clock --------------------------------------------------------------------------- */
 
 void vl_network_wake(struct vl_network *network, struct vl_node *node)
 {

@@ -154,7 +154,7 @@ static bool takes_notification(const struct vl_qp *qp, const struct vl_packet *p
 static void receive_notification(struct vl_device *device, const struct vl_packet *packet,
 				 uint64_t now)
 {
-	struct vl_qp *qp = vl_table_find(&device->qps, packet->destination_qpn);
+	struct vl_qp *qp = vl_table_find_often(&device->qps, packet->destination_qpn);
 
 	if (!qp || !takes_notification(qp, packet)) {
 		device->drops[VL_DROP_cnp_unknown_qp]++;
@@ -281,7 +281,7 @@ void vl_receive(struct vl_device *device, const struct vl_packet *packet, uint64
 		receive_notification(device, packet, now);
 		return;
 	}
-	qp = vl_table_find(&device->qps, packet->destination_qpn);
+	qp = vl_table_find_often(&device->qps, packet->destination_qpn);
 	if (!qp) {
 		device->drops[VL_DROP_unknown_qp]++;
 		return;

@@ -303,4 +303,13 @@ void vl_set_paused_priorities(struct vl_device *device, uint16_t priorities);
  * notifications. */
 void vl_set_held_priorities(struct vl_device *device, uint16_t priorities);
 
+/*
+ * Hints for a caller that serves more devices than the cache holds: each fetches what the call
+ * of its name is about to touch, and may be called at any time. A device is fetched first, then
+ * what stands in it, a little later, when what is read of the device has arrived.
+ */
+void vl_prefetch_device(const struct vl_device *device);
+void vl_prefetch_receive(const struct vl_device *device, uint32_t destination_qpn);
+void vl_prefetch_transmit(const struct vl_device *device);
+
 #endif

@@ -49,6 +49,10 @@ int vl_fabric_link_init(struct vl_fabric_link *link, const struct vl_link_config
 	*link = (struct vl_fabric_link){
 		.config = *config,
 		.rate = vl_rate_make(config->rate),
+		.propagation = config->propagation,
+		.slack = config->slack,
+		.mtu = mtu,
+		.is_infiniband = config->type == VL_LINK_INFINIBAND,
 		.random = {config->seed},
 	};
 	link->config.mtu = mtu;
@@ -242,11 +246,11 @@ static uint64_t clock_out(struct vl_fabric_link *link, uint32_t length, uint64_t
 	uint32_t padded = length < VL_ETHERNET_MIN_LENGTH ? VL_ETHERNET_MIN_LENGTH : length;
 	uint64_t end;
 
-	if (vl_fabric_link_free_at(link) + link->config.slack < now) {
+	if (vl_fabric_link_free_at(link) + link->slack < now) {
 		link->busy_until = now;
 		link->busy_remainder = 0;
 	}
-	if (link->config.type == VL_LINK_INFINIBAND) {
+	if (link->is_infiniband) {
 		link->busy_until +=
 			vl_rate_time(link->rate, (length + VL_INFINIBAND_OVERHEAD) * UINT64_C(8),
 				     &link->busy_remainder);
@@ -267,11 +271,11 @@ static bool is_exempt(const struct vl_frame *frame)
 
 void vl_fabric_link_send(struct vl_fabric_link *link, struct vl_frame *frame, uint64_t now)
 {
-	if (frame->length > link->config.mtu) {
+	if (frame->length > link->mtu) {
 		drop(frame, &link->counters.dropped_mtu);
 		return;
 	}
-	frame->time = clock_out(link, frame->length, now) + link->config.propagation;
+	frame->time = clock_out(link, frame->length, now) + link->propagation;
 	frame->countdown = 0;
 	link->counters.frames_tx++;
 	link->counters.bytes_tx += frame->length;

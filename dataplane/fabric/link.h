@@ -92,19 +92,24 @@ struct vl_link_counters {
 #undef VL_LINK_COUNTER_FIELD
 };
 
+/* What each frame touches comes first. */
 struct vl_fabric_link {
-	struct vl_link_config config;
 	struct vl_rate rate;
 	uint64_t busy_until;          /* ns, rounded down */
 	uint64_t busy_remainder;      /* 1 ns / rate */
 	struct vl_frame *head, *tail; /* in flight, frame->time ascending */
+	uint64_t propagation;         /* ns, as configured; so are mtu and slack */
 	uint32_t in_flight;
 	uint32_t held; /* of these, waiting to be overtaken */
+	uint64_t slack;
+	uint32_t mtu;
+	bool is_infiniband;
 	bool impaired;
+	struct vl_link_counters counters;
 	uint32_t next_drop; /* in drop_ordinals */
 	uint64_t ordinal;   /* of the next frame */
 	struct vl_random random;
-	struct vl_link_counters counters;
+	struct vl_link_config config;
 };
 
 /* -EINVAL: rate, a probability or the mtu (60 to 65535) out of range. */

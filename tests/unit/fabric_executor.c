@@ -194,6 +194,98 @@ static void test_run_until_and_stop(void)
 	vl_executor_destroy(executor);
 }
 
+/* ---- Against a model ----------------------------------------------------------------------- */
+
+#define MODEL_EVENTS 200
+#define MODEL_RUNS   50000u
+
+/* What is pending, searched in full each time. */
+static struct model {
+	struct vl_executor *executor;
+	struct vl_random random;
+	struct vl_event events[MODEL_EVENTS];
+	uint64_t times[MODEL_EVENTS], sequences[MODEL_EVENTS];
+	bool pending[MODEL_EVENTS];
+	uint64_t sequence;
+	uint32_t runs, wrong, hints;
+} model;
+
+static unsigned int first_of_model(void)
+{
+	unsigned int first = MODEL_EVENTS;
+
+	for (unsigned int i = 0; i < MODEL_EVENTS; i++) {
+		if (model.pending[i] &&
+		    (first == MODEL_EVENTS || model.times[i] < model.times[first] ||
+		     (model.times[i] == model.times[first] &&
+		      model.sequences[i] < model.sequences[first])))
+			first = i;
+	}
+	return first;
+}
+
+/* Now, soon, at the edge of what is soon, and far off; often at the time of others. */
+static void schedule_one(unsigned int i, uint64_t now)
+{
+	static const uint64_t ranges[] = {1, 16, 5000, 100000};
+	uint64_t time =
+		now + vl_random_below(&model.random, ranges[vl_random_below(&model.random, 4)]);
+
+	vl_executor_schedule(model.executor, &model.events[i], time);
+	model.times[i] = time;
+	model.sequences[i] = model.sequence++;
+	model.pending[i] = true;
+}
+
+static void run_model(struct vl_event *event, uint64_t now)
+{
+	unsigned int i = (unsigned int)(event - model.events);
+
+	model.wrong += i != first_of_model() || now != model.times[i] ||
+		       vl_event_is_pending(event) || vl_executor_now(model.executor) != now;
+	model.pending[i] = false;
+	if (++model.runs == MODEL_RUNS)
+		vl_executor_stop(model.executor);
+	schedule_one(i, now);
+	i = (unsigned int)vl_random_below(&model.random, MODEL_EVENTS);
+	if (vl_random_below(&model.random, 4)) {
+		schedule_one(i, now);
+	} else {
+		vl_executor_cancel(model.executor, &model.events[i]);
+		model.pending[i] = false;
+	}
+}
+
+static void hint_model(const struct vl_event *event, unsigned int step)
+{
+	model.wrong += event < model.events || event >= model.events + MODEL_EVENTS ||
+		       step >= VL_EVENT_PREFETCH_STEPS;
+	model.hints++;
+}
+
+static void test_as_a_model(void)
+{
+	model = (struct model){.executor = vl_executor_create(), .random = {7}};
+	CU_ASSERT_EQUAL(vl_executor_reserve(model.executor, MODEL_EVENTS), 0);
+	for (unsigned int i = 0; i < MODEL_EVENTS; i++) {
+		vl_event_init(&model.events[i], run_model);
+		model.events[i].prefetch = i % 2 ? hint_model : NULL;
+		schedule_one(i, 0);
+	}
+	/* In steps, so that the clock also stands where no event is. */
+	for (uint64_t until = 0; model.runs < MODEL_RUNS && until < UINT64_C(10000000000);) {
+		until += vl_random_below(&model.random, 3000);
+		if (!vl_executor_run_until(model.executor, until))
+			break;
+		CU_ASSERT_TRUE(model.times[first_of_model()] > until);
+		CU_ASSERT_EQUAL(vl_executor_next(model.executor), model.times[first_of_model()]);
+	}
+	CU_ASSERT_EQUAL(model.runs, MODEL_RUNS);
+	CU_ASSERT_EQUAL(model.wrong, 0);
+	CU_ASSERT_TRUE(model.hints > MODEL_RUNS);
+	vl_executor_destroy(model.executor);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -202,6 +294,7 @@ int main(int argc, char **argv)
 		{"move_and_cancel", test_move_and_cancel},
 		{"cancel_from_an_event", test_cancel_from_an_event},
 		{"run_until_and_stop", test_run_until_and_stop},
+		{"as_a_model", test_as_a_model},
 	};
 
 	return RUN_SUITE("fabric_executor", tests, argc, argv);

@@ -35,9 +35,9 @@
 /* What an access of no bytes points at: no key is needed for it, IBTA C9-88. */
 static uint8_t no_bytes;
 
-static inline const struct vl_mr *find(const struct vl_device *device, uint32_t key)
+static inline const struct vl_mr *find(struct vl_device *device, uint32_t key)
 {
-	const struct vl_mr *mr = vl_table_find(&device->mrs, key >> 8);
+	const struct vl_mr *mr = vl_table_find_often(&device->mrs, key >> 8);
 
 	return mr && mr->key == key && mr->valid ? mr : NULL;
 }

@@ -19,8 +19,16 @@
 
 /* ---- The 24-bit number space --------------------------------------------------------------- */
 
+/* A device serves few numbers at a time: one line of the cache instead of three levels. */
+#define VL_TABLE_RECENT 4u
+
 /* Numbers of 24 bits to pointers, three levels of 256: QPNs and key indices can be anywhere. */
 struct vl_table {
+	/* Found last, by the lowest bits of the number; value NULL: nothing. */
+	struct {
+		uint32_t number;
+		void *value;
+	} recent[VL_TABLE_RECENT];
 	void **root;
 	uint32_t count;
 };
@@ -40,6 +48,17 @@ static inline void *vl_table_find(const struct vl_table *table, uint32_t number)
 		return NULL;
 	leaf = middle[number >> 8 & 0xff];
 	return leaf ? leaf[number & 0xff] : NULL;
+}
+/* The same for what is looked up packet by packet. */
+static inline void *vl_table_find_often(struct vl_table *table, uint32_t number)
+{
+	uint32_t i = number % VL_TABLE_RECENT;
+
+	if (table->recent[i].number != number || !table->recent[i].value) {
+		table->recent[i].number = number;
+		table->recent[i].value = vl_table_find(table, number);
+	}
+	return table->recent[i].value;
 }
 
 /* ---- Device ------------------------------------------------------------------------------ */

@@ -44,6 +44,8 @@ void vl_table_remove(struct vl_table *table, uint32_t number)
 		return;
 	middle = table->root[number >> 16];
 	middle[number >> 8 & 0xff][number & 0xff] = NULL;
+	if (table->recent[number % VL_TABLE_RECENT].number == number)
+		table->recent[number % VL_TABLE_RECENT].value = NULL;
 	table->count--;
 }
 
