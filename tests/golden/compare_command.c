@@ -144,7 +144,8 @@ static void a_table_has_a_row_for_each_thing(void)
 
 static void what_is_done_is_reported_when_interrupted(void)
 {
-	expect(SCENARIO "timeout --preserve-status -s INT 3 $V s.yaml --fabric pfc --jobs 1 --vary "
+	expect(SCENARIO "timeout --foreground --preserve-status -s INT 2 $V s.yaml --fabric pfc "
+			"--jobs 1 --vary "
 			"duration=1ms,1000s --html p.html --json p.json",
 	       1, "PARTIAL: interrupted after 1 of 2 runs");
 	expect(CHECK_PAGE "p.html && grep -c 'Partial results' p.html", 0, "holds up");
