@@ -295,7 +295,12 @@ static int open_capture(struct outputs *outputs, const struct vl_scenario *scena
 	bool is_cut = values->pcap_from || values->pcap_count;
 	char message[VL_CAPTURE_MESSAGE_SIZE];
 
-	outputs->capture_node = scenario->pairs[0].to;
+	outputs->capture_node = scenario->bottleneck.node;
+	outputs->capture_port = scenario->bottleneck.port;
+	if (scenario->pair_count) {
+		outputs->capture_node = scenario->pairs[0].to;
+		outputs->capture_port = 0;
+	}
 	if (place && vl_scenario_find_port(scenario, place, &outputs->capture_node,
 					   &outputs->capture_port, message, sizeof(message))) {
 		snprintf(error, error_size, "--pcap-at: %.400s", message);

@@ -3,6 +3,8 @@
 
 #include "apps/lab_fabric.h"
 
+#include "apps/lab_workload.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +37,7 @@ void vl_lab_fabric_destroy(struct vl_lab_fabric *fabric)
 {
 	if (!fabric)
 		return;
+	vl_lab_workloads_destroy(fabric->workloads);
 	for (unsigned int i = 0; fabric->nodes && i < fabric->scenario->node_count; i++) {
 		if (fabric->nodes[i].traffic)
 			vl_traffic_destroy(fabric->nodes[i].traffic);
@@ -95,6 +98,8 @@ void vl_lab_endpoint_config(const struct vl_scenario *scenario, unsigned int nod
 	device->link_rate = config->rate;
 	device->max_qp = VL_SCENARIO_MAX_QPS + 1;
 	device->cc = &scenario->cc.resolved;
+	/* As NICs do: a new connection does not wait for the credits of its first ACK. */
+	device->assume_unlimited_credits = scenario->workloads.count > 0;
 }
 
 void vl_lab_link_config(const struct vl_scenario *scenario, const struct vl_scenario_cable *cable,
@@ -213,13 +218,33 @@ int vl_lab_connect_flows(struct vl_lab_fabric *fabric, uint64_t now, char *error
 	return status;
 }
 
-bool vl_lab_is_finished(const struct vl_lab_fabric *fabric)
+static bool is_pair_finished(const struct vl_lab_fabric *fabric, unsigned int pair)
 {
-	for (unsigned int i = 0; i < fabric->scenario->endpoint_count; i++) {
-		if (fabric->nodes[i].traffic && !vl_traffic_is_finished(fabric->nodes[i].traffic))
+	for (uint32_t n = 0; n < fabric->scenario->pairs[pair].flow->qps; n++) {
+		if (!vl_flow_progress(fabric->flows[pair], n)->finished)
 			return false;
 	}
 	return true;
+}
+
+bool vl_lab_is_finished(const struct vl_lab_fabric *fabric, unsigned int worker)
+{
+	const struct vl_scenario *scenario = fabric->scenario;
+	bool has_workloads = vl_lab_has_workloads(fabric);
+
+	for (unsigned int i = 0; !has_workloads && i < scenario->endpoint_count; i++) {
+		if (fabric->nodes[i].worker == worker && fabric->nodes[i].traffic &&
+		    !vl_traffic_is_finished(fabric->nodes[i].traffic))
+			return false;
+	}
+	for (unsigned int i = 0; has_workloads && i < scenario->pair_count; i++) {
+		const struct vl_scenario_flow *flow = scenario->pairs[i].flow;
+
+		if (fabric->nodes[scenario->pairs[i].from].worker == worker &&
+		    (flow->messages || flow->duration) && !is_pair_finished(fabric, i))
+			return false;
+	}
+	return vl_lab_workloads_are_finished(fabric);
 }
 
 struct vl_histogram *vl_lab_completion_times(const struct vl_lab_fabric *fabric, unsigned int pair)

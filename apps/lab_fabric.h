@@ -23,6 +23,11 @@ struct vl_lab_node {
 	unsigned int worker;          /* live: whose thread it belongs to; else 0 */
 };
 
+struct vl_lab_workloads;
+
+/* Assured forwarding code points, whose upper three bits a switch takes for the priority. */
+#define VL_LAB_DSCP_OF_PRIORITY(priority) ((uint8_t)((priority)*8 + 2))
+
 struct vl_lab_fabric {
 	const struct vl_scenario *scenario;
 	struct vl_lab_node *nodes; /* as the scenario numbers them */
@@ -32,7 +37,8 @@ struct vl_lab_fabric {
 	unsigned int histogram_count;
 	struct vl_fabric_link *(*link)(const struct vl_lab_fabric *fabric, unsigned int node,
 				       unsigned int port);
-	void *network; /* of the one who made the nodes */
+	void *network;                      /* of the one who made the nodes */
+	struct vl_lab_workloads *workloads; /* lab_workload.h; NULL: none */
 };
 
 /* NULL: no memory. */
@@ -48,7 +54,9 @@ void vl_lab_link_config(const struct vl_scenario *scenario, const struct vl_scen
 /* After all nodes: traffic and flows. 0 or a negative errno value with a message. */
 int vl_lab_connect_flows(struct vl_lab_fabric *fabric, uint64_t now, char *error,
 			 size_t error_size);
-bool vl_lab_is_finished(const struct vl_lab_fabric *fabric);
+/* Whether what starts on a worker's endpoints has finished, and all workloads. With workloads that
+ * end, flows without an end last as long as they. On that worker. */
+bool vl_lab_is_finished(const struct vl_lab_fabric *fabric, unsigned int worker);
 
 /* What a capture of the fabric holds. */
 static inline enum vl_link_type vl_lab_link_type(const struct vl_scenario *scenario)

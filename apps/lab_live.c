@@ -9,6 +9,7 @@
 #include "apps/lab_fabric.h"
 #include "apps/lab_measure.h"
 #include "apps/lab_run.h"
+#include "apps/lab_workload.h"
 #include "apps/scenario/switch_config.h"
 #include "dataplane/capture/live.h"
 #include "dataplane/runtime/eal.h"
@@ -192,6 +193,7 @@ static int finish_capture(struct lab *lab, int status)
 static int build(struct lab *lab)
 {
 	const struct vl_live_network_config config = {.worker_count = WORKERS};
+	const struct vl_lab_workload_host host = {0}; /* endpoints are polled all the time */
 	const struct vl_scenario *scenario = lab->run->scenario;
 	int status = start_eal(lab, &config);
 
@@ -214,6 +216,9 @@ static int build(struct lab *lab)
 	if (!status)
 		status = vl_lab_connect_flows(lab->fabric, 0, lab->error.text,
 					      sizeof(lab->error.text));
+	if (!status)
+		status = vl_lab_connect_workloads(lab->fabric, &host, 0, lab->error.text,
+						  sizeof(lab->error.text));
 	if (status)
 		return status;
 	lab->meter = vl_lab_meter_create(lab->fabric, lab->run->results);
@@ -226,12 +231,7 @@ static void visit_worker(void *context, uint64_t now)
 	const struct vl_lab_fabric *fabric = visit->lab->fabric;
 
 	vl_lab_meter_read(visit->lab->meter, visit->worker, now);
-	visit->finished = true;
-	for (unsigned int i = 0; i < fabric->scenario->endpoint_count; i++) {
-		if (fabric->nodes[i].worker == visit->worker && fabric->nodes[i].traffic &&
-		    !vl_traffic_is_finished(fabric->nodes[i].traffic))
-			visit->finished = false;
-	}
+	visit->finished = vl_lab_is_finished(fabric, visit->worker);
 }
 
 static int take_sample(struct lab *lab, bool *finished)
@@ -331,6 +331,9 @@ int vl_lab_run_live(const struct vl_lab_run *run, char *error, size_t error_size
 		vl_live_network_stop(lab.network);
 		read_workers(&lab);
 		vl_lab_meter_finish(lab.meter);
+		if (vl_lab_measure_workloads(lab.fabric, run->results) && !status)
+			status = vl_error_set(&lab.error, -ENOMEM,
+					      "no memory for the workloads' results");
 	}
 	status = finish_capture(&lab, status);
 	if (status)

@@ -37,14 +37,17 @@ bool vl_results_init(struct vl_results *results, const struct vl_scenario *scena
 				       .sample_capacity = (unsigned int)samples,
 				       .traced_count = traced,
 				       .qp_count = scenario->qp_count,
-				       .link_count = 2 * scenario->cable_count};
+				       .link_count = 2 * scenario->cable_count,
+				       .workload_count = scenario->workloads.count};
 	results->qps = calloc(results->qp_count, sizeof(*results->qps));
 	results->flow_times = calloc(scenario->flows.count, sizeof(*results->flow_times));
 	results->samples = calloc(samples, sizeof(*results->samples));
 	results->rates = calloc(samples * traced, sizeof(*results->rates));
 	results->links = calloc(results->link_count, sizeof(*results->links));
-	if (results->qps && results->flow_times && results->samples && results->rates &&
-	    results->links)
+	results->workloads =
+		calloc(results->workload_count + (size_t)1, sizeof(*results->workloads));
+	if (results->workloads && results->qps && results->flow_times && results->samples &&
+	    results->rates && results->links)
 		return true;
 	vl_results_release(results);
 	return false;
@@ -52,6 +55,9 @@ bool vl_results_init(struct vl_results *results, const struct vl_scenario *scena
 
 void vl_results_release(struct vl_results *results)
 {
+	for (unsigned int i = 0; results->workloads && i < results->workload_count; i++)
+		vl_workload_metrics_release(&results->workloads[i].metrics);
+	free(results->workloads);
 	free(results->qps);
 	free(results->flow_times);
 	free(results->samples);

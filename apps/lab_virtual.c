@@ -4,6 +4,7 @@
 #include "apps/lab_fabric.h"
 #include "apps/lab_measure.h"
 #include "apps/lab_run.h"
+#include "apps/lab_workload.h"
 #include "apps/scenario/switch_config.h"
 #include "dataplane/network.h"
 
@@ -158,8 +159,16 @@ static int start_looking(struct lab *lab)
 	return 0;
 }
 
+static void wake_endpoint(void *context, uint32_t endpoint)
+{
+	struct lab *lab = context;
+
+	vl_network_wake(lab->network, lab->nodes[endpoint]);
+}
+
 static int build(struct lab *lab, char *error, size_t error_size)
 {
+	const struct vl_lab_workload_host host = {wake_endpoint, lab, true};
 	const struct vl_scenario *scenario = lab->run->scenario;
 	int status;
 
@@ -177,6 +186,8 @@ static int build(struct lab *lab, char *error, size_t error_size)
 		status = add_cables(lab, error, error_size);
 	if (!status)
 		status = vl_lab_connect_flows(lab->fabric, 0, error, error_size);
+	if (!status)
+		status = vl_lab_connect_workloads(lab->fabric, &host, 0, error, error_size);
 	if (!status)
 		status = add_capture(lab, error, error_size);
 	if (status)
@@ -207,7 +218,7 @@ static int run_to_end(struct lab *lab)
 	bool in_window = scenario->warm_up == 0;
 	uint64_t now = 0, next;
 
-	while (now < scenario->duration && !vl_lab_is_finished(lab->fabric)) {
+	while (now < scenario->duration && !vl_lab_is_finished(lab->fabric, 0)) {
 		next = (now / scenario->sample_interval + 1) * scenario->sample_interval;
 		if (!in_window && next > scenario->warm_up)
 			next = scenario->warm_up;
@@ -238,6 +249,10 @@ int vl_lab_run_virtual(const struct vl_lab_run *run, char *error, size_t error_s
 			snprintf(error, error_size, "%s", vl_capture_writer_message(run->capture));
 		run->results->events = vl_executor_event_count(vl_network_executor(lab.network));
 		vl_lab_meter_finish(lab.meter);
+		if (vl_lab_measure_workloads(lab.fabric, run->results) && !status) {
+			status = -ENOMEM;
+			snprintf(error, error_size, "no memory for the workloads' results");
+		}
 	}
 	vl_lab_meter_destroy(lab.meter);
 	vl_lab_fabric_destroy(lab.fabric);

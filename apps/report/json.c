@@ -10,6 +10,7 @@
 
 #include "apps/report/config.h"
 #include "apps/report/links.h"
+#include "apps/report/workload.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -258,6 +259,8 @@ int vl_report_json(const struct vl_results *results, FILE *out)
 	json_object_set_new(root, "drops", drops_json(results));
 	json_object_set_new(root, "flows", flows_json(results));
 	json_object_set_new(root, "deadlock", deadlock_json(results));
+	json_object_set_new(root, "workloads", vl_report_workloads_json(results));
+	json_object_set_new(root, "classes", vl_report_classes_json(results));
 	json_object_set_new(root, "links", vl_report_links_json(results));
 	json_object_set_new(root, "queue_pairs", qps_json(results));
 	json_object_set_new(root, "time_series", series_json(results));

@@ -14,6 +14,7 @@
 
 #include "apps/scenario/scenario.h"
 #include "dataplane/histogram.h"
+#include "dataplane/workload/metrics.h"
 #include "transport/verbline.h"
 
 /* A queue pair of a flow, both ends. */
@@ -129,6 +130,19 @@ struct vl_bottleneck_result {
 	uint64_t kmin, kmax; /* 0: no marking */
 };
 
+struct vl_workload_result {
+	const struct vl_scenario_workload *workload;
+	struct vl_workload_metrics metrics; /* owned */
+};
+
+/* All workloads of a priority together. */
+#define VL_MAX_CLASSES 8u
+struct vl_class_result {
+	unsigned int priority;
+	struct vl_distribution transfer_times, transfer_slowdown; /* ns; */
+	struct vl_distribution job_times, job_slowdown;           /* ns; */
+};
+
 struct vl_results {
 	const struct vl_scenario *scenario;
 	bool is_live;
@@ -156,6 +170,10 @@ struct vl_results {
 	struct vl_link_result *links; /* by node and port */
 	unsigned int link_count;
 	struct vl_deadlock_result deadlock;
+	struct vl_workload_result *workloads; /* as the scenario's */
+	unsigned int workload_count;
+	struct vl_class_result classes[VL_MAX_CLASSES]; /* those that have workloads */
+	unsigned int class_count;
 	struct vl_totals totals;
 	struct vl_drop_result drops[VL_MAX_DROP_RESULTS];
 	unsigned int drop_count;

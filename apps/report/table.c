@@ -4,6 +4,7 @@
 #include "apps/report/results.h"
 
 #include "apps/report/links.h"
+#include "apps/report/workload.h"
 
 #include <string.h>
 
@@ -181,8 +182,12 @@ void vl_report_tables(const struct vl_results *results, FILE *out)
 		vl_quantity_text(VL_QUANTITY_DURATION, results->end, end),
 		results->is_live ? "real" : "virtual",
 		vl_quantity_text(VL_QUANTITY_DURATION, results->window_start, start));
-	print_qps(results, out);
-	print_times(results, out);
+	if (results->qp_count) {
+		print_qps(results, out);
+		print_times(results, out);
+		fputs(results->workload_count ? "\n" : "", out);
+	}
+	vl_report_workloads(results, out);
 	print_bottleneck(results, out);
 	vl_report_links(results, out);
 	print_totals(results, out);

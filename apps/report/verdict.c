@@ -5,6 +5,8 @@
 
 #include "apps/report/results.h"
 
+#include "apps/report/workload.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,7 +136,7 @@ static bool senders_react(const struct vl_results *results)
 		if (cc->resolved.algorithm->on_cnp)
 			return true;
 	}
-	return false;
+	return results->workload_count && results->scenario->cc.resolved.algorithm->on_cnp;
 }
 
 /* What held the flows back, if not the line. */
@@ -167,9 +169,13 @@ static void say_use(const struct vl_results *results, FILE *out)
 	const struct vl_bottleneck_result *bottleneck = &results->bottleneck;
 	char goodput[VL_QUANTITY_TEXT];
 
-	fprintf(out, "The line from %s to %s is %.1f %% used and brings %s of payload",
-		bottleneck->node, bottleneck->neighbour, bottleneck->utilization * 100,
-		vl_quantity_text(VL_QUANTITY_RATE, (uint64_t)results->bottleneck_goodput, goodput));
+	fprintf(out, "The line from %s to %s is %.1f %% used", bottleneck->node,
+		bottleneck->neighbour, bottleneck->utilization * 100);
+	if (results->qp_count)
+		fprintf(out, " and brings %s of %s",
+			vl_quantity_text(VL_QUANTITY_RATE, (uint64_t)results->bottleneck_goodput,
+					 goodput),
+			results->workload_count ? "flows' payload" : "payload");
 	if (results->jain > 0)
 		fprintf(out, ", which %u queue pairs share %s (Jain's index %.3f)",
 			results->jain_count,
@@ -178,7 +184,8 @@ static void say_use(const struct vl_results *results, FILE *out)
 						       : "unevenly",
 			results->jain);
 	fprintf(out, ". ");
-	if (bottleneck->utilization < WELL_USED)
+	/* Workloads wait for themselves too. */
+	if (bottleneck->utilization < WELL_USED && !results->workload_count)
 		fprintf(out, "It is not the bottleneck: %s. ", bottleneck_elsewhere(results));
 }
 
@@ -245,6 +252,7 @@ void vl_report_verdict(const struct vl_results *results, FILE *out)
 		return;
 	say_deadlock(results, words);
 	say_failures(results, words);
+	vl_report_say_workloads(results, words);
 	say_use(results, words);
 	say_loss(results, words);
 	say_queue(results, words);
