@@ -159,6 +159,7 @@ static void read_endpoint(struct vl_reading *reading, const struct vl_endpoint *
 {
 	const struct vl_counters *counters = vl_device_counters(endpoint->device);
 
+	reading->arrived += counters->data_bytes_rx;
 	reading->cnp_tx += counters->cnp_tx;
 	reading->retransmitted += counters->data_frames_retransmitted;
 }
@@ -246,6 +247,7 @@ void vl_lab_meter_sample(struct vl_lab_meter *meter)
 			.queue_mean =
 				(double)(line->queue_area - line_before->queue_area) / interval,
 			.queue_max = line->queue_watermark,
+			.goodput = (double)(now->arrived - before->arrived) * 8 * SECOND / interval,
 			.ecn_marked = now->ecn_marked - before->ecn_marked,
 			.cnp_tx = now->cnp_tx - before->cnp_tx,
 			.drops = now->drops - before->drops,
@@ -352,6 +354,9 @@ static void finish_goodput(struct vl_lab_meter *meter)
 		squares += rate * rate;
 		results->jain_count++;
 	}
+	if (results->workload_count && window > 0)
+		results->goodput = (double)(meter->before.arrived - meter->window.arrived) * 8 *
+				   SECOND / window;
 	if (results->jain_count >= 2 && squares > 0)
 		results->jain = sum * sum / (results->jain_count * squares);
 }

@@ -19,6 +19,7 @@ struct vl_reading {
 	uint64_t time; /* ns */
 	uint64_t ecn_marked, cnp_tx, drops, pauses, retransmitted;
 	struct vl_lab_port_reading *ports; /* as the scenario numbers them */
+	uint64_t arrived;                  /* payload bytes at all endpoints */
 	uint64_t *received;                /* bytes by queue pair */
 };
 

@@ -174,8 +174,8 @@ static void add_sample(struct vl_record_sample *kept, const struct vl_sample *sa
 	kept->drops += sample->drops;
 	kept->pauses += sample->pauses;
 	kept->retransmitted += sample->retransmitted;
+	kept->goodput += sample->goodput * part;
 	for (unsigned int i = 0; i < traced_count; i++) {
-		kept->goodput += sample->rates[i] * part;
 		if (classes[i] < VL_RECORD_MAX_TRACED)
 			kept->classes[classes[i]] += sample->rates[i] * part;
 	}

@@ -16,6 +16,8 @@
 #include <jansson.h>
 #include <math.h>
 
+/* Columns of the time series. */
+#define SERIES              10
 #define JSON_SCHEMA_VERSION 1
 
 /* jansson refuses numbers that are not finite. */
@@ -192,14 +194,15 @@ static json_t *deadlock_json(const struct vl_results *results)
 /* Columns, not rows: shorter, and what plotting wants. */
 static json_t *series_json(const struct vl_results *results)
 {
-	static const char *const names[] = {
+	static const char *const names[SERIES] = {
 		"time_ns",         "utilization",  "queue_mean_bytes",
 		"queue_max_bytes", "ecn_marked",   "cnp_tx",
-		"drops",           "pfc_pause_tx", "data_frames_retransmitted"};
-	json_t *object = json_object(), *columns[9], *rates = json_array(), *rate;
+		"drops",           "pfc_pause_tx", "data_frames_retransmitted",
+		"goodput_bps"};
+	json_t *object = json_object(), *columns[SERIES], *rates = json_array(), *rate;
 	const struct vl_sample *sample;
 
-	for (unsigned int i = 0; i < 9; i++) {
+	for (unsigned int i = 0; i < SERIES; i++) {
 		columns[i] = json_array();
 		json_object_set_new(object, names[i], columns[i]);
 	}
@@ -214,6 +217,7 @@ static json_t *series_json(const struct vl_results *results)
 		json_array_append_new(columns[6], whole(sample->drops));
 		json_array_append_new(columns[7], whole(sample->pauses));
 		json_array_append_new(columns[8], whole(sample->retransmitted));
+		json_array_append_new(columns[9], real(sample->goodput));
 	}
 	for (unsigned int qp = 0; qp < results->traced_count; qp++) {
 		rate = json_array();

@@ -113,6 +113,7 @@ struct vl_deadlock_result {
 struct vl_sample {
 	uint64_t time;      /* ns */
 	double utilization; /* of the bottleneck, 0..1 */
+	double goodput;     /* bit/s of payload that arrived, at all endpoints */
 	double queue_mean;  /* bytes, of the bottleneck */
 	uint64_t queue_max;
 	uint64_t ecn_marked, cnp_tx, drops, pauses, retransmitted;
@@ -160,7 +161,7 @@ struct vl_results {
 	 * fewer than two of them. */
 	double jain;
 	unsigned int jain_count;
-	double goodput;               /* bit/s in the window, all queue pairs */
+	double goodput;               /* bit/s in the window, all flows and workloads */
 	double bottleneck_goodput;    /* bit/s in the window, of those that cross the bottleneck */
 	const char *most_paused_node; /* whose port stood still longest; NULL: none did */
 	uint64_t most_paused_ns;

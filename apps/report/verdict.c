@@ -40,7 +40,8 @@ static unsigned int count_unfinished(const struct vl_results *results)
 
 bool vl_results_are_good(const struct vl_results *results)
 {
-	return !count_failed(results) && !count_unfinished(results) && !results->deadlock.count;
+	return !count_failed(results) && !count_unfinished(results) &&
+	       !vl_results_unfinished_workloads(results) && !results->deadlock.count;
 }
 
 static const char *status_name(enum ibv_wc_status status)

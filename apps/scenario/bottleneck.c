@@ -21,6 +21,9 @@ struct map {
 	unsigned int *sources; /* pairs whose data comes from a node */
 	unsigned int *pairs;   /* numbers of pairs by the node that their data goes to */
 	unsigned int *first;   /* of each node in pairs; one more than nodes */
+	/* Of workloads, by the node that data goes to: part of its source's rate. */
+	const struct vl_scenario_demand *demands;
+	unsigned int demand_count, next_demand;
 };
 
 /* READs carry their data back. */
@@ -117,6 +120,13 @@ static void spread(struct map *map, unsigned int node)
 	}
 }
 
+/* By the next demand of workloads. */
+static bool is_asked_for(const struct map *map, unsigned int destination)
+{
+	return map->next_demand < map->demand_count &&
+	       map->demands[map->next_demand].to == destination;
+}
+
 static void add_demand(struct map *map, unsigned int destination)
 {
 	const struct vl_scenario_pair *pair;
@@ -130,6 +140,11 @@ static void add_demand(struct map *map, unsigned int destination)
 		offered = (double)pair->flow->rate * (double)pair->flow->qps;
 		demand = (double)map->scenario->nodes[from].rate / map->sources[from];
 		map->inflow[from] += offered > 0 && offered < demand ? offered : demand;
+	}
+	for (; is_asked_for(map, destination); map->next_demand++) {
+		from = map->demands[map->next_demand].from;
+		map->inflow[from] += map->demands[map->next_demand].part *
+				     (double)map->scenario->nodes[from].rate;
 	}
 	/* The destination comes first. */
 	for (unsigned int i = map->reached; i-- > 1;) {
@@ -186,11 +201,12 @@ bool vl_scenario_find_bottleneck(struct vl_arena *arena, struct vl_scenario *sce
 {
 	struct map map;
 
-	if (!make_map(&map, arena, scenario))
+	if (!make_map(&map, arena, scenario) ||
+	    !vl_scenario_workload_demands(arena, scenario, &map.demands, &map.demand_count))
 		return false;
 	sort_pairs(&map);
 	for (unsigned int to = 0; to < scenario->endpoint_count; to++) {
-		if (map.first[to] == map.first[to + 1])
+		if (map.first[to] == map.first[to + 1] && !is_asked_for(&map, to))
 			continue;
 		measure_hops(&map, to, map.hops);
 		add_demand(&map, to);

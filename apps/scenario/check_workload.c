@@ -49,6 +49,18 @@ static bool is_given(const struct vl_scenario_workload *workload, const char *fi
 	return vl_section_has(&vl_scenario_workload_schema, &workload->section, field);
 }
 
+/* Those that depend on the kind. */
+static void set_defaults(struct vl_scenario_workload *workload)
+{
+	if (!is_given(workload, "barrier"))
+		workload->barrier = workload->kind == VL_WORKLOAD_INCAST ||
+				    workload->kind == VL_WORKLOAD_PERMUTATION;
+	if (!is_given(workload, "size") && workload->kind == VL_WORKLOAD_INFERENCE)
+		workload->size = 2048;
+	if (!is_given(workload, "size") && workload->kind == VL_WORKLOAD_STORAGE)
+		workload->size = 65536;
+}
+
 static void check_fields(struct vl_loader *loader, const struct vl_scenario_workload *workload)
 {
 	for (unsigned int i = 0; i < sizeof(limited_fields) / sizeof(limited_fields[0]); i++) {
@@ -297,9 +309,7 @@ void vl_scenario_check_workloads(struct vl_loader *loader, struct vl_scenario *s
 		struct vl_scenario_workload *workload = &workloads[i];
 		unsigned int before = loader->problems->count;
 
-		if (!is_given(workload, "barrier"))
-			workload->barrier = workload->kind == VL_WORKLOAD_INCAST ||
-					    workload->kind == VL_WORKLOAD_PERMUTATION;
+		set_defaults(workload);
 		check_fields(loader, workload);
 		check_times(loader, scenario, workload);
 		find_others(loader, scenario, workload);

@@ -48,8 +48,8 @@ static const struct vl_field workload_fields[] = {
 		    "who takes part: endpoints or groups, rank 0 first [all endpoints]"),
 	QUANTITY_FIELD("size", WORKLOAD, size, SIZE, 1, 1ull << 40,
 		       "collectives: the buffer, as nccl-tests print it; parameter_server: the "
-		       "parameters; pipeline: an activation; inference: a request; else what each "
-		       "sends to another [1MiB]"),
+		       "parameters; pipeline: an activation; inference, storage: a request; else "
+		       "what each sends to another [1MiB; inference: 2KiB, storage: 64KiB]"),
 	QUANTITY_FIELD("iterations", WORKLOAD, iterations, COUNT, 1, 1000000, "times [1]"),
 	{.name = "barrier",
 	 .kind = VL_FIELD_TRUTH,

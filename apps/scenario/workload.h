@@ -93,6 +93,15 @@ const char *vl_workload_kind_name(unsigned int kind);
 void vl_scenario_check_workloads(struct vl_loader *loader, struct vl_scenario *scenario);
 void vl_scenario_release_workloads(struct vl_scenario *scenario);
 
+/* What workloads ask for between two nodes. */
+struct vl_scenario_demand {
+	unsigned int from, to;
+	double part; /* of what the source sends, in the workload where that is most; 0..1 */
+};
+/* workload_demand.c: of all workloads, by destination. False: no memory. */
+bool vl_scenario_workload_demands(struct vl_arena *arena, const struct vl_scenario *scenario,
+				  const struct vl_scenario_demand **demands, unsigned int *count);
+
 /* What a collective's bandwidth counts, as nccl-tests does: its size, and busbw over algbw. size 0:
  * it is no collective. */
 struct vl_collective {

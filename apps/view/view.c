@@ -300,8 +300,7 @@ static void update_lines(struct vl_view *view)
 		weight = (double)(results->samples[i].time -
 				  (i ? results->samples[i - 1].time : 0)) /
 			 (double)(sample->time - before);
-		for (unsigned int qp = 0; qp < results->traced_count; qp++)
-			rate += results->samples[i].rates[qp] * weight;
+		rate += results->samples[i].goodput * weight;
 		sum.queue_mean += results->samples[i].queue_mean * weight;
 		sum.ecn_marked += results->samples[i].ecn_marked;
 		sum.cnp_tx += results->samples[i].cnp_tx;
