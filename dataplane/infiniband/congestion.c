@@ -6,6 +6,12 @@
 #include "transport/wire/headers.h"
 #include "transport/wire/vcrc.h"
 
+void vl_switch_congestion_defaults(struct vl_switch_congestion_setting *setting)
+{
+	*setting = (struct vl_switch_congestion_setting){
+		.threshold = 12, .marking_rate = 16, .packet_size = 8};
+}
+
 bool vl_infiniband_mark_fecn(struct vl_frame *frame)
 {
 	static const uint8_t change[] = {VL_BTH_FECN};

@@ -26,6 +26,10 @@ struct vl_switch_congestion_setting {
 	bool victims_mark; /* every port marks as a victim too; each port's bit of Victim_Mask */
 };
 
+/* Threshold 12, marking rate 16, packets of 512 bytes and more: chosen, as the annex gives no
+ * defaults, with those of vl_infiniband_cc_defaults, by a sweep over a fabric with a hot host and a
+ * victim. */
+void vl_switch_congestion_defaults(struct vl_switch_congestion_setting *setting);
 /* Sets FECN and mends the VCRC. False: not a packet with a BTH. */
 bool vl_infiniband_mark_fecn(struct vl_frame *frame);
 

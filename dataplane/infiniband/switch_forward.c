@@ -106,9 +106,11 @@ static struct vl_frame *head_of(const struct vl_infiniband_switch *sw, uint32_t 
 	return queues[queues[sw->ports[out].outputs[lane].last].next].head;
 }
 
-/* Takes it out; the next input has its turn. */
+/* Takes it out. If it is sent the next input has its turn. If it is dropped the turn stays: on a
+ * loop where all outputs drop at the same times, those that come through must not always be the
+ * same input's. */
 static struct vl_frame *pop(struct vl_infiniband_switch *sw, uint32_t out, uint8_t lane,
-			    uint64_t now)
+			    bool is_sent, uint64_t now)
 {
 	struct vl_infiniband_output *output = &sw->ports[out].outputs[lane];
 	struct vl_virtual_output_queue *queues = queues_of(sw, out, lane);
@@ -118,7 +120,7 @@ static struct vl_frame *pop(struct vl_infiniband_switch *sw, uint32_t out, uint8
 
 	queue->head = frame->next;
 	if (queue->head)
-		output->last = input;
+		output->last = is_sent ? input : output->last;
 	else if (output->last == input)
 		output->last = NO_PORT;
 	else
@@ -240,7 +242,7 @@ static void drop_head(struct vl_infiniband_switch *sw, uint32_t out, uint8_t lan
 	else
 		counters->discards_head_of_queue++;
 	link->counters.port_xmit_discards++;
-	discard(sw, pop(sw, out, lane, now));
+	discard(sw, pop(sw, out, lane, false, now));
 }
 
 static void drop_old(struct vl_infiniband_switch *sw, uint32_t out, uint64_t now)
@@ -318,7 +320,7 @@ struct vl_frame *vl_infiniband_switch_transmit(struct vl_infiniband_switch *sw, 
 	if (lane == VL_ARBITER_NONE)
 		return NULL;
 	queued = port->outputs[lane].bytes;
-	frame = pop(sw, number, lane, now);
+	frame = pop(sw, number, lane, true, now);
 	if (sw->config.congestion.threshold)
 		mark(sw, port, lane, queued, frame);
 	port->sending_from = frame->ingress_port;

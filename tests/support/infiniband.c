@@ -61,8 +61,7 @@ uint32_t fabric_add_loose_host(struct fabric *fabric)
 static void connect(struct fabric *fabric, struct vl_node *a, uint32_t port_a, struct vl_node *b,
 		    uint32_t port_b)
 {
-	int error =
-		vl_network_connect(fabric->network, a, port_a, b, port_b, &fabric->link, NULL);
+	int error = vl_network_connect(fabric->network, a, port_a, b, port_b, &fabric->link, NULL);
 
 	if (error)
 		printf("%s\n", vl_network_error(fabric->network));
@@ -120,9 +119,8 @@ uint32_t fabric_start(struct fabric *fabric, uint32_t from, uint32_t to,
 	int error = 0;
 
 	seeded.seed = number;
-	fabric->flows[number] =
-		vl_flow_create(fabric->traffic[from], fabric->traffic[to], &seeded,
-			       vl_network_now(fabric->network), &error);
+	fabric->flows[number] = vl_flow_create(fabric->traffic[from], fabric->traffic[to], &seeded,
+					       vl_network_now(fabric->network), &error);
 	if (!fabric->flows[number])
 		printf("flow: %s\n", strerror(-error));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(fabric->flows[number]);
