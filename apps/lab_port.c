@@ -52,17 +52,20 @@ static void read_switch_port(const struct vl_switch_port *port, uint64_t now,
 
 	reading->pause_ns = paused_time(&port->pause, now);
 	count_pauses(reading, &port->pfc);
+	reading->drops.watchdog = port->counters.drop_watchdog;
 	for (unsigned int i = 0; i < VL_SWITCH_PRIORITIES; i++) {
 		counters = &port->queue_counters[i];
 		queue = &port->queues[i];
 		reading->marked += counters->ecn_marked;
 		reading->drops.red += counters->drop_red;
 		reading->drops.queue_full += counters->drop_queue_full;
+		reading->drops.group_full += counters->drop_group_full;
 		reading->drops.buffer_full += counters->drop_buffer_full;
 		reading->drops.headroom += counters->drop_headroom;
 		reading->packets += counters->tx_frames;
 		reading->is_held =
-			reading->is_held || (queue->bytes && port->pause.paused >> i & 1);
+			reading->is_held || (queue->bytes && port->paused >> i & 1);
+		reading->drops.watchdog += counters->drop_watchdog;
 		reading->queue_area += vl_frame_queue_area(queue, now);
 		reading->queue_bytes += queue->bytes;
 		reading->queue_watermark += queue->watermark;

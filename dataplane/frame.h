@@ -24,8 +24,13 @@ enum vl_frame_kind {
 
 struct vl_frame {
 	uint8_t *data;
-	struct vl_frame *next;      /* in the holder's list */
-	struct vl_frame *previous;  /* on a link */
+	struct vl_frame *next; /* in the holder's list */
+	union {
+		struct vl_frame *previous; /* on a link */
+		/* ns; come from a link: when its last bit arrives; in a cut-through switch: when it
+		 * may leave at the earliest. */
+		uint64_t whole_at, ready_at;
+	};
 	struct vl_frame_pool *pool; /* where it goes back to */
 	void *owner;                /* live: the mbuf; else NULL */
 	uint64_t time;     /* ns, the holder's: arrival at the end of a link, entry to a queue */
@@ -37,10 +42,11 @@ struct vl_frame {
 		uint32_t source_qpn; /* between device and link: whose packet it is; 0: no QP's */
 	};
 	uint16_t ingress_port; /* the switch's: where it came in */
-	uint8_t priority;     /* 0..7: the sender's service level, then the switch's class; 0..15 on
-				 InfiniBand */
-	uint8_t kind;         /* enum vl_frame_kind; VL_FRAME_ETHERNET as it comes from a pool */
-	uint8_t virtual_lane; /* InfiniBand: on which it came in, 0..15 */
+	uint8_t priority;      /* 0..7: the sender's service level, then the switch's queue; 0..15
+				* on InfiniBand */
+	uint8_t kind;          /* enum vl_frame_kind; VL_FRAME_ETHERNET as it comes from a pool */
+	uint8_t virtual_lane;  /* InfiniBand: on which it came in, 0..15 */
+	uint8_t group, colour; /* the switch's: priority group at ingress, enum vl_colour */
 };
 
 /* As seen from the port or endpoint at which a frame is looked at. */

@@ -117,7 +117,7 @@ static void apply(struct vl_pfc_receiver *receiver, const struct vl_pfc *pfc, ui
 	for (unsigned int i = 0; i < VL_PFC_PRIORITIES; i++) {
 		uint64_t until = receiver->until[i];
 
-		if (!(pfc->enabled >> i & 1))
+		if (!(pfc->enabled >> i & 1) || receiver->ignored >> i & 1)
 			continue;
 		if (receiver->paused >> i & 1)
 			account(receiver, i, until < time ? until : time);
@@ -177,6 +177,18 @@ void vl_pfc_receiver_take(struct vl_pfc_receiver *receiver, const struct vl_pfc 
 	receiver->pending[slot].time = now + receiver->response_delay;
 	receiver->pending[slot].pfc = *pfc;
 	receiver->pending_count++;
+	find_next_change(receiver);
+}
+
+void vl_pfc_receiver_ignore(struct vl_pfc_receiver *receiver, uint8_t priorities, uint64_t now)
+{
+	vl_pfc_receiver_update(receiver, now);
+	for (unsigned int i = 0; i < VL_PFC_PRIORITIES; i++) {
+		if (receiver->paused & priorities & 1u << i)
+			account(receiver, i, now);
+	}
+	receiver->paused &= (uint8_t)~priorities;
+	receiver->ignored = priorities;
 	find_next_change(receiver);
 }
 

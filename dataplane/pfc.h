@@ -60,6 +60,7 @@ struct vl_pfc_receiver {
 	uint64_t until[VL_PFC_PRIORITIES]; /* ns; paused before this time */
 	uint64_t next_change;              /* ns; UINT64_MAX: nothing ahead */
 	uint8_t paused;                    /* bit n: priority n, as of the last update */
+	uint8_t ignored;                   /* bit n: priority n obeys no pause */
 	uint8_t pending_head, pending_count;
 	struct {
 		uint64_t time;
@@ -76,6 +77,9 @@ struct vl_pfc_receiver {
 void vl_pfc_receiver_init(struct vl_pfc_receiver *receiver, struct vl_rate rate,
 			  uint64_t response_delay);
 void vl_pfc_receiver_take(struct vl_pfc_receiver *receiver, const struct vl_pfc *pfc, uint64_t now);
+/* From now on, these priorities obey no pause, and those that they are under end; all others do.
+ * Frames are counted all the same. */
+void vl_pfc_receiver_ignore(struct vl_pfc_receiver *receiver, uint8_t priorities, uint64_t now);
 /* Brings receiver->paused to now; true if it changed. Cheap while now < next_change. */
 bool vl_pfc_receiver_update(struct vl_pfc_receiver *receiver, uint64_t now);
 /* Nanoseconds that a priority was paused until now, of a receiver brought to now. */

@@ -72,6 +72,7 @@ struct vl_drop_result {
 	X(mtu, "link", "longer than the line's MTU")                                               \
 	X(red, "switch", "not ECN-capable when RED would have marked")                             \
 	X(queue_full, "switch", "beyond the queue's limit")                                        \
+	X(group_full, "switch", "lossy, and beyond their priority group's threshold")              \
 	X(buffer_full, "switch", "beyond the shared buffer")                                       \
 	X(headroom, "switch", "lossless, but beyond the headroom")                                 \
 	X(watchdog, "switch", "by the PFC watchdog")                                               \

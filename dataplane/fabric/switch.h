@@ -2,10 +2,13 @@
 /* Copyright (c) 2026 the verbline authors */
 
 /*
- * A shared-buffer output-queued Ethernet switch: eight queues a port, ECN marking by RED, priority
- * flow control from per-ingress accounting, strict and round-robin service. It forwards by
- * destination MAC. Functions of the time; no clock. Lines are not its business: the caller hands
- * in what arrives and asks for the next frame when a port's line is free.
+ * A shared-buffer output-queued Ethernet switch. A frame that has come in is classified
+ * (classifier.h), is given memory or dropped (buffer_config.h), is marked or dropped by WRED
+ * (red.h), waits in one of the eight queues of the port that its destination leads to
+ * (forwarding.h), and leaves when its queue's turn has come (scheduler.h). Priority flow control
+ * follows from the memory that priority groups use; a watchdog (watchdog.h) ends pauses that do not
+ * end. Functions of the time; no clock. Lines are not its business: the caller hands in what
+ * arrives and asks for the next frame when a port's line is free.
  */
 #ifndef VERBLINE_FABRIC_SWITCH_H
 #define VERBLINE_FABRIC_SWITCH_H
@@ -13,8 +16,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/fabric/buffer.h"
 #include "dataplane/fabric/buffer_config.h"
 #include "dataplane/fabric/classifier.h"
+#include "dataplane/fabric/forwarding.h"
 #include "dataplane/fabric/queue.h"
 #include "dataplane/fabric/red.h"
 #include "dataplane/fabric/scheduler.h"
@@ -61,8 +66,9 @@ struct vl_switch_config {
 	 */
 	uint8_t pool_count; /* 0..VL_BUFFER_POOLS */
 	struct vl_buffer_pool_config pools[VL_BUFFER_POOLS];
-	/* A frame may leave when its first 64 bytes have arrived, if it then leaves without a gap;
-	 * the links to the switch must be set to deliver so. False: store and forward. */
+	/* A frame may leave when its first 64 bytes have arrived, if it can then leave without a
+	 * gap; links to the switch are to deliver heads (vl_link_config). False: store and forward.
+	 */
 	bool cut_through;
 	uint8_t mac[6];                    /* of port 0; port n has n added */
 	uint64_t seed;                     /* of the marking, and of the choice among equal ways */
@@ -82,17 +88,31 @@ struct vl_switch_config {
 	X(mac_control_ignored, "frames", "MAC control frames that pause nothing")                  \
 	X(drop_no_route, "frames", "received for a MAC that no other port leads to")               \
 	X(drop_malformed, "frames", "received shorter than an Ethernet header")                    \
+	X(drop_watchdog, "frames", "received for a group that the watchdog drops")                 \
 	X(drop_no_frame, "events", "PFC frames not sent as no frame was free")
 
-/* Of a queue; dropped frames count at the port that they were to leave by. */
+/* Why a frame for a queue was dropped; it counts at the port that it was to leave by. */
+#define VL_SWITCH_QUEUE_DROPS(X)                                                                   \
+	X(drop_red, "frames", "by WRED: not marked, as not ECN-capable or by configuration")       \
+	X(drop_queue_full, "frames", "beyond the queue's threshold")                               \
+	X(drop_group_full, "frames", "lossy, and beyond their priority group's threshold")         \
+	X(drop_buffer_full, "frames", "beyond what the pool shares")                               \
+	X(drop_headroom, "frames", "lossless, but beyond the headroom of their group")             \
+	X(drop_watchdog, "frames", "for or in a queue that the watchdog drops")
+
 #define VL_SWITCH_QUEUE_COUNTERS(X)                                                                \
 	X(tx_frames, "frames", "sent")                                                             \
 	X(tx_bytes, "bytes", "of tx_frames, without FCS")                                          \
 	X(ecn_marked, "frames", "set to ECN CE")                                                   \
-	X(drop_red, "frames", "not ECN-capable when RED would have marked")                        \
-	X(drop_queue_full, "frames", "beyond the queue's limit")                                   \
-	X(drop_buffer_full, "frames", "beyond the shared buffer")                                  \
-	X(drop_headroom, "frames", "lossless, but beyond the headroom of their ingress")
+	VL_SWITCH_QUEUE_DROPS(X)
+
+/* Of a priority group, at the port that frames came in by. Drops count at the queue too. */
+#define VL_SWITCH_GROUP_COUNTERS(X)                                                                \
+	X(rx_frames, "frames", "given memory")                                                     \
+	X(rx_bytes, "bytes", "of rx_frames, without FCS")                                          \
+	X(drop_frames, "frames", "refused by the group's threshold, pool or headroom")             \
+	X(xoff, "events", "XOFF asked for")                                                        \
+	X(xon, "events", "XON asked for")
 
 struct vl_switch_port_counters {
 #define VL_SWITCH_FIELD(name, unit, meaning) uint64_t name;
@@ -101,44 +121,56 @@ struct vl_switch_port_counters {
 
 struct vl_switch_queue_counters {
 	VL_SWITCH_QUEUE_COUNTERS(VL_SWITCH_FIELD)
+};
+
+struct vl_switch_group_counters {
+	VL_SWITCH_GROUP_COUNTERS(VL_SWITCH_FIELD)
 #undef VL_SWITCH_FIELD
 };
 
-struct vl_switch_port {
-	struct vl_frame_queue queues[VL_SWITCH_PRIORITIES]; /* to leave by this port */
-	struct vl_switch_queue_counters queue_counters[VL_SWITCH_PRIORITIES];
-	uint64_t ingress_bytes[VL_SWITCH_PRIORITIES];  /* in the buffer that came in here */
-	uint64_t headroom_bytes[VL_SWITCH_PRIORITIES]; /* of these, in the headroom */
-	uint64_t ingress_watermark[VL_SWITCH_PRIORITIES];
-	int64_t deficit[VL_SWITCH_PRIORITIES]; /* bytes, of the round robin */
-	struct vl_pfc_receiver pause;          /* of this port's sending */
-	struct vl_pfc_sender pfc;              /* to who sends to this port */
-	struct vl_switch_port_counters counters;
-	uint32_t next_pfc_port; /* in the list of those with frames due */
-	bool in_pfc_list;
-	bool turn_begun;  /* the queue at turn has got its quantum */
-	uint8_t turn;     /* of the round robin */
-	uint8_t occupied; /* bit n: queue n is not empty */
-};
+static inline uint64_t vl_switch_queue_drops(const struct vl_switch_queue_counters *counters)
+{
+	uint64_t drops = 0;
 
-struct vl_switch_route {
-	uint64_t mac; /* 48 bits; UINT64_MAX: free */
-	uint32_t port;
+#define VL_SWITCH_ADD(name, unit, meaning) drops += counters->name;
+	VL_SWITCH_QUEUE_DROPS(VL_SWITCH_ADD)
+#undef VL_SWITCH_ADD
+	return drops;
+}
+
+struct vl_switch_profile;
+
+/* Masks have a bit for each queue or group. */
+struct vl_switch_port {
+	const struct vl_switch_profile *profile;
+	uint8_t occupied;        /* queues that are not empty */
+	uint8_t paused;          /* queues, by PFC, as of the last update of pause */
+	uint8_t pausing;         /* groups that have asked for XOFF */
+	uint8_t dropping_queues; /* by the watchdog */
+	uint8_t dropping_groups;
+	bool in_pfc_list;
+	uint32_t next_pfc_port; /* in the list of those with frames due */
+	struct vl_frame_queue queues[VL_SWITCH_PRIORITIES]; /* to leave by this port */
+	struct vl_buffer_account queue_accounts[VL_SWITCH_PRIORITIES];
+	struct vl_buffer_account groups[VL_SWITCH_PRIORITIES]; /* of what came in by this port */
+	struct vl_switch_queue_counters queue_counters[VL_SWITCH_PRIORITIES];
+	struct vl_switch_group_counters group_counters[VL_SWITCH_PRIORITIES];
+	struct vl_scheduler_state scheduler;
+	struct vl_red_average averages[VL_SWITCH_PRIORITIES]; /* of queues whose RED has a weight */
+	struct vl_pfc_receiver pause;                         /* of this port's sending */
+	struct vl_pfc_sender pfc;                             /* to who sends to this port */
+	struct vl_watchdog watchdog;
+	struct vl_switch_port_counters counters;
 };
 
 struct vl_switch {
-	struct vl_switch_config config;
-	struct vl_red red[VL_SWITCH_PRIORITIES];
+	struct vl_switch_config config; /* by_port is NULL */
+	struct vl_buffer buffer;
 	struct vl_random random;
-	struct vl_frame_pool *pool;              /* for its PFC frames */
-	uint64_t buffer_bytes, buffer_watermark; /* headroom included */
-	uint64_t shared_bytes, shared_limit;     /* headroom excluded */
+	struct vl_frame_pool *pool; /* for its PFC frames */
 	uint32_t first_pfc_port;
-	uint8_t lossless; /* bit n: group n */
-	uint8_t strict;   /* bit n: queue n */
-	struct vl_classifier classifier;
-	struct vl_switch_route *routes; /* open addressing */
-	uint32_t route_mask, route_count;
+	struct vl_forwarding forwarding;
+	struct vl_switch_profile *profiles;
 	struct vl_switch_port *ports;
 };
 
@@ -161,6 +193,10 @@ void vl_switch_destroy(struct vl_switch *sw);
 void vl_switch_set_port_rate(struct vl_switch *sw, uint32_t port, uint64_t bits_per_second);
 /* Frames to mac leave by port. Replaces an earlier route. -EINVAL: no such port; -ENOMEM. */
 int vl_switch_add_route(struct vl_switch *sw, const uint8_t mac[6], uint32_t port);
+/* The same by several ports that are equally good, each flow by one of them (forwarding.h). -EINVAL
+ * also: count is 0 or above the number of ports. */
+int vl_switch_add_ways(struct vl_switch *sw, const uint8_t mac[6], const uint32_t *ports,
+		       uint32_t count);
 
 #define VL_SWITCH_NO_PORT UINT32_MAX
 
@@ -175,7 +211,10 @@ struct vl_frame *vl_switch_transmit(struct vl_switch *sw, uint32_t port, uint64_
  * for the caller to transmit there; VL_SWITCH_NO_PORT: no more. */
 uint32_t vl_switch_next_pfc_port(struct vl_switch *sw);
 /* When vl_switch_transmit could next give a frame at this port without anything being received
- * or sent elsewhere: now, the end of a pause, the refresh of one; UINT64_MAX: never. */
+ * or sent elsewhere, or the watchdog polls: now, the end of a pause, the refresh of one, the
+ * opening of a shaper; UINT64_MAX: never. */
 uint64_t vl_switch_next_deadline(const struct vl_switch *sw, uint32_t port, uint64_t now);
+/* All watermarks begin anew at what is used now. */
+void vl_switch_reset_watermarks(struct vl_switch *sw);
 
 #endif

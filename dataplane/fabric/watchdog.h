@@ -27,4 +27,38 @@ struct vl_watchdog_config {
 	uint64_t poll_interval;    /* ns, at least 1; polls are at whole multiples of it */
 };
 
+#define VL_WATCHDOG_QUEUES 8
+
+/* Of a port. Masks have a bit for each queue. */
+struct vl_watchdog {
+	uint8_t paused; /* watched and paused */
+	uint8_t storm;
+	uint64_t next_poll;                        /* ns; of what is paused or in a storm */
+	uint64_t paused_since[VL_WATCHDOG_QUEUES]; /* ns, of those that are paused */
+	uint64_t last_pause[VL_WATCHDOG_QUEUES];   /* ns, when one was received */
+	uint64_t detected[VL_WATCHDOG_QUEUES];     /* storms */
+	uint64_t restored[VL_WATCHDOG_QUEUES];
+};
+
+struct vl_watchdog_change {
+	uint8_t detected, restored; /* queues */
+};
+
+/* NULL: the configuration is fine; else what is not, valid until the next call in this thread. */
+const char *vl_watchdog_config_error(const struct vl_watchdog_config *config);
+
+/* A pause of watched queues was received. */
+void vl_watchdog_see_pause(struct vl_watchdog *watchdog, uint8_t queues, uint64_t now);
+/* Of the watched queues, those in paused are so now. */
+void vl_watchdog_set_paused(struct vl_watchdog *watchdog, const struct vl_watchdog_config *config,
+			    uint8_t paused, uint64_t now);
+/* When vl_watchdog_poll is to be called next; UINT64_MAX: nothing to watch. */
+static inline uint64_t vl_watchdog_next_poll(const struct vl_watchdog *watchdog)
+{
+	return watchdog->paused | watchdog->storm ? watchdog->next_poll : UINT64_MAX;
+}
+/* The poll that is due by now, if one is. */
+struct vl_watchdog_change vl_watchdog_poll(struct vl_watchdog *watchdog,
+					   const struct vl_watchdog_config *config, uint64_t now);
+
 #endif

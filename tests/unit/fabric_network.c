@@ -309,8 +309,8 @@ static void test_lossless_incast(void)
 		CU_ASSERT_EQUAL(counters_of(&star, i)->data_frames_retransmitted, 0);
 		CU_ASSERT_TRUE(port->pfc.frames[3] > 0);
 		CU_ASSERT_EQUAL(endpoint->counters.pfc_rx, port->counters.pfc_tx);
-		if (port->ingress_watermark[3] > most)
-			most = port->ingress_watermark[3];
+		if (port->groups[3].watermark > most)
+			most = port->groups[3].watermark;
 		paused += endpoint->pause.paused_time[3];
 	}
 	/* Beyond XOFF: what is sent until the pause arrives and is obeyed, a round trip and a frame
@@ -441,6 +441,8 @@ static void test_two_switches(void)
 	struct vl_switch_config config = switch_config();
 	struct vl_endpoint_config host = host_config(1, RATE), far_host = host_config(2, RATE);
 	struct vl_node *a, *b, *near, *far;
+	const struct vl_forwarding *routes;
+	const struct vl_forwarding_route *route;
 
 	host.name = "near";
 	far_host.name = "far";
@@ -456,14 +458,13 @@ static void test_two_switches(void)
 	CU_ASSERT_EQUAL(vl_network_connect(network, a, 2, b, 2, &clean, NULL), 0);
 	CU_ASSERT_EQUAL(vl_network_connect(network, a, 0, b, 1, &clean, NULL), 0);
 	CU_ASSERT_EQUAL(vl_network_route(network), 0);
-	for (unsigned int i = 0; i <= vl_node_switch(a)->route_mask; i++) {
-		const struct vl_switch_route *route = &vl_node_switch(a)->routes[i];
-
-		if (route->mac == 0x020000000001)
-			CU_ASSERT_EQUAL(route->port, 3);
-		if (route->mac == 0x020000000002)
-			CU_ASSERT_EQUAL(route->port, 0);
-	}
+	routes = &vl_node_switch(a)->forwarding;
+	route = vl_forwarding_find(routes, 0x020000000001);
+	CU_ASSERT_EQUAL(route->way_count, 1);
+	CU_ASSERT_EQUAL(route->port, 3);
+	route = vl_forwarding_find(routes, 0x020000000002);
+	CU_ASSERT_EQUAL(route->way_count, 1);
+	CU_ASSERT_EQUAL(route->port, 0);
 	CU_ASSERT_STRING_EQUAL(vl_node_name(far), "far");
 	CU_ASSERT_PTR_NULL(vl_node_switch(far));
 	CU_ASSERT_PTR_NULL(vl_node_endpoint(a));

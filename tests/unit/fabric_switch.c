@@ -123,8 +123,8 @@ static void test_forwarding(void)
 	CU_ASSERT_EQUAL(sw->ports[2].counters.tx_bytes, 300);
 	CU_ASSERT_EQUAL(sw->ports[2].queue_counters[3].tx_frames, 2);
 	CU_ASSERT_EQUAL(vl_switch_add_route(sw, mac, 4), -EINVAL);
-	CU_ASSERT_EQUAL(sw->buffer_bytes, 0);
-	CU_ASSERT_EQUAL(sw->buffer_watermark, 300);
+	CU_ASSERT_EQUAL(sw->buffer.used, 0);
+	CU_ASSERT_EQUAL(sw->buffer.watermark, 300);
 	finish();
 }
 
@@ -149,7 +149,7 @@ static void test_many_routes(void)
 			wrong++;
 	}
 	CU_ASSERT_EQUAL(wrong, 0);
-	CU_ASSERT_EQUAL(sw->route_count, 5004);
+	CU_ASSERT_EQUAL(sw->forwarding.route_count, 5004);
 	finish();
 }
 
@@ -208,10 +208,10 @@ static void test_finite_queue_and_buffer(void)
 	CU_ASSERT_EQUAL(put(0, 2, 501, DATA, ECT, 0), VL_SWITCH_NO_PORT);
 	CU_ASSERT_EQUAL(sw->ports[2].queue_counters[3].drop_buffer_full, 1);
 	CU_ASSERT_EQUAL(put(0, 2, 500, DATA, ECT, 0), 2);
-	CU_ASSERT_EQUAL(sw->buffer_bytes, 2500);
-	CU_ASSERT_EQUAL(sw->ports[0].ingress_bytes[3], 2500);
+	CU_ASSERT_EQUAL(sw->buffer.used, 2500);
+	CU_ASSERT_EQUAL(sw->ports[0].groups[3].used, 2500);
 	take(1, 1, NULL);
-	CU_ASSERT_EQUAL(sw->ports[0].ingress_bytes[3], 1500);
+	CU_ASSERT_EQUAL(sw->ports[0].groups[3].used, 1500);
 	CU_ASSERT_EQUAL(sw->ports[1].queues[3].watermark, 2000);
 	finish();
 }
@@ -263,7 +263,7 @@ static void test_red_drops_what_is_not_capable(void)
 		put(0, 1, 1000 + (uint32_t)i, DATA, 0, 0);
 	CU_ASSERT_EQUAL(take(1, 1, NULL), 1003); /* the first to leave no more than 2000 */
 	CU_ASSERT_EQUAL(sw->ports[1].queue_counters[3].drop_red, 3);
-	CU_ASSERT_EQUAL(sw->buffer_bytes, 1004);
+	CU_ASSERT_EQUAL(sw->buffer.used, 1004);
 	finish();
 }
 
@@ -336,8 +336,8 @@ static void test_xoff_and_xon(void)
 	put(0, 1, 1000, DATA, ECT, 20);
 	CU_ASSERT_EQUAL(put(0, 1, 42, DATA, ECT, 20), VL_SWITCH_NO_PORT);
 	CU_ASSERT_EQUAL(sw->ports[1].queue_counters[3].drop_headroom, 1);
-	CU_ASSERT_EQUAL(sw->ports[0].headroom_bytes[3], 2000);
-	CU_ASSERT_EQUAL(sw->shared_bytes, 3000);
+	CU_ASSERT_EQUAL(sw->ports[0].groups[3].headroom, 2000);
+	CU_ASSERT_EQUAL(sw->buffer.shared.used, 3000);
 	CU_ASSERT_EQUAL(put(2, 1, 1000, DATA, ECT, 20), 1); /* other ports are not concerned */
 
 	take(1, 30, NULL);
@@ -351,7 +351,7 @@ static void test_xoff_and_xon(void)
 	CU_ASSERT_EQUAL(sw->ports[0].pfc.frames[3], 1);
 	CU_ASSERT_EQUAL(sw->ports[0].pfc.resumes[3], 1);
 	CU_ASSERT_EQUAL(sw->ports[0].counters.pfc_tx, 2);
-	CU_ASSERT_EQUAL(sw->ports[0].ingress_watermark[3], 5000);
+	CU_ASSERT_EQUAL(sw->ports[0].groups[3].watermark, 5000);
 	finish();
 }
 
@@ -368,11 +368,11 @@ static void test_headroom_is_reserved(void)
 	/* The shared part is full: what is lossless goes into the headroom and pauses. */
 	CU_ASSERT_EQUAL(put(0, 1, 1000, DATA, ECT, 0), 1);
 	CU_ASSERT_EQUAL(pause_sent(0, 3, 0), 1000);
-	CU_ASSERT_EQUAL(sw->ports[0].headroom_bytes[3], 1000);
+	CU_ASSERT_EQUAL(sw->ports[0].groups[3].headroom, 1000);
 	take(1, 1, NULL);
 	CU_ASSERT_EQUAL(pause_sent(0, 3, 1), 0);
-	CU_ASSERT_EQUAL(sw->ports[0].headroom_bytes[3], 0);
-	CU_ASSERT_EQUAL(sw->shared_bytes, 5000);
+	CU_ASSERT_EQUAL(sw->ports[0].groups[3].headroom, 0);
+	CU_ASSERT_EQUAL(sw->buffer.shared.used, 5000);
 	finish();
 }
 
