@@ -15,12 +15,17 @@
 #include "apps/scenario/scenario.h"
 #include "dataplane/fabric/link.h"
 #include "dataplane/flow.h"
+#include "dataplane/infiniband/channel_adapter.h"
+#include "dataplane/infiniband/switch.h"
 
+/* What a node is, NULL: it is not; owned by the network. A channel adapter is an endpoint too. */
 struct vl_lab_node {
-	struct vl_endpoint *endpoint; /* NULL: a switch; owned by the network */
-	struct vl_switch *sw;         /* NULL: an endpoint */
-	struct vl_traffic *traffic;   /* of an endpoint that is in a flow */
-	unsigned int worker;          /* live: whose thread it belongs to; else 0 */
+	struct vl_endpoint *endpoint;
+	struct vl_switch *sw;
+	struct vl_channel_adapter *adapter;
+	struct vl_infiniband_switch *infiniband_switch;
+	struct vl_traffic *traffic; /* of an endpoint that is in a flow */
+	unsigned int worker;        /* live: whose thread it belongs to; else 0 */
 };
 
 struct vl_lab_workloads;

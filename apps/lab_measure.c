@@ -274,12 +274,12 @@ void vl_lab_meter_mark_window(struct vl_lab_meter *meter)
 		meter->results->links[i].queue_max = 0;
 }
 
-uint64_t vl_lab_meter_queue(const struct vl_lab_meter *meter)
+uint64_t vl_lab_meter_queue(const struct vl_lab_meter *meter, uint64_t now)
 {
 	const struct vl_scenario *scenario = meter->fabric->scenario;
 
 	return vl_lab_port_queue_bytes(meter->fabric, scenario->bottleneck.node,
-				       scenario->bottleneck.port);
+				       scenario->bottleneck.port, now);
 }
 
 struct vl_histogram *vl_lab_meter_queue_lengths(struct vl_lab_meter *meter)

@@ -38,7 +38,7 @@ void vl_lab_meter_sample(struct vl_lab_meter *meter);
 /* Right after a sample: the window begins here. */
 void vl_lab_meter_mark_window(struct vl_lab_meter *meter);
 /* Bottleneck's queue, bytes: now, on its worker; and as the last sample found it. */
-uint64_t vl_lab_meter_queue(const struct vl_lab_meter *meter);
+uint64_t vl_lab_meter_queue(const struct vl_lab_meter *meter, uint64_t now);
 uint64_t vl_lab_meter_queue_read(const struct vl_lab_meter *meter);
 /* In the window, to be recorded into at the caller's pace. */
 struct vl_histogram *vl_lab_meter_queue_lengths(struct vl_lab_meter *meter);

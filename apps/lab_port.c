@@ -31,10 +31,12 @@ static void read_line(const struct vl_fabric_link *link, uint64_t now,
 		      struct vl_lab_port_reading *reading)
 {
 	const struct vl_link_counters *counters = &link->counters;
+	uint64_t overhead = link->config.type == VL_LINK_INFINIBAND ? VL_INFINIBAND_OVERHEAD
+								    : VL_ETHERNET_OVERHEAD;
 
 	reading->frames = counters->frames_tx;
 	reading->bytes = counters->bytes_tx;
-	reading->line_bits = 8 * (counters->bytes_tx + VL_ETHERNET_OVERHEAD * counters->frames_tx);
+	reading->line_bits = 8 * (counters->bytes_tx + overhead * counters->frames_tx);
 	/* What is still to be clocked out of the last frame. */
 	if (link->busy_until > now)
 		reading->line_bits -= (uint64_t)((double)(link->busy_until - now) *
@@ -72,6 +74,35 @@ static void read_switch_port(const struct vl_switch_port *port, uint64_t now,
 	}
 }
 
+static void read_infiniband_port(const struct vl_infiniband_port *port, uint64_t now,
+				 struct vl_lab_port_reading *reading)
+{
+	const struct vl_infiniband_lane_counters *counters;
+
+	reading->packets = port->counters.port_xmit_pkts;
+	reading->is_held = port->stalled;
+	for (uint8_t lane = 0; lane < VL_INFINIBAND_DATA_LANES; lane++) {
+		counters = &port->lane_counters[lane];
+		reading->credit_stall_ns += vl_infiniband_port_credit_stall(port, lane, now);
+		reading->marked += counters->xmit_fecn;
+		reading->drops.head_of_queue += counters->discards_head_of_queue;
+		reading->drops.lifetime += counters->discards_lifetime;
+	}
+}
+
+static void read_infiniband_queues(const struct vl_infiniband_switch *sw, unsigned int port,
+				   uint64_t now, struct vl_lab_port_reading *reading)
+{
+	struct vl_infiniband_queue queue;
+
+	for (uint8_t lane = 0; lane < vl_infiniband_switch_virtual_lanes(sw); lane++) {
+		queue = vl_infiniband_switch_queue(sw, port, lane, now);
+		reading->queue_area += queue.area;
+		reading->queue_bytes += queue.bytes;
+		reading->queue_watermark += queue.watermark;
+	}
+}
+
 void vl_lab_port_read(const struct vl_lab_fabric *fabric, unsigned int node, unsigned int port,
 		      uint64_t now, struct vl_lab_port_reading *reading)
 {
@@ -81,6 +112,12 @@ void vl_lab_port_read(const struct vl_lab_fabric *fabric, unsigned int node, uns
 	read_line(fabric->link(fabric, node, port), now, reading);
 	if (at->sw) {
 		read_switch_port(&at->sw->ports[port], now, reading);
+	} else if (at->infiniband_switch) {
+		read_infiniband_port(vl_infiniband_switch_port(at->infiniband_switch, port), now,
+				     reading);
+		read_infiniband_queues(at->infiniband_switch, port, now, reading);
+	} else if (at->adapter) {
+		read_infiniband_port(vl_channel_adapter_port(at->adapter), now, reading);
 	} else {
 		reading->pause_ns = paused_time(&at->endpoint->pause, now);
 		count_pauses(reading, &at->endpoint->pfc);
@@ -88,14 +125,18 @@ void vl_lab_port_read(const struct vl_lab_fabric *fabric, unsigned int node, uns
 }
 
 uint64_t vl_lab_port_queue_bytes(const struct vl_lab_fabric *fabric, unsigned int node,
-				 unsigned int port)
+				 unsigned int port, uint64_t now)
 {
-	const struct vl_switch *sw = fabric->nodes[node].sw;
+	const struct vl_lab_node *at = &fabric->nodes[node];
+	struct vl_lab_port_reading reading = {0};
 	uint64_t bytes = 0;
 
-	for (unsigned int i = 0; sw && i < VL_SWITCH_PRIORITIES; i++)
-		bytes += sw->ports[port].queues[i].bytes;
-	return bytes;
+	for (unsigned int i = 0; at->sw && i < VL_SWITCH_PRIORITIES; i++)
+		bytes += at->sw->ports[port].queues[i].bytes;
+	if (!at->infiniband_switch)
+		return bytes;
+	read_infiniband_queues(at->infiniband_switch, port, now, &reading);
+	return reading.queue_bytes;
 }
 
 void vl_lab_port_reset_watermarks(const struct vl_lab_fabric *fabric, unsigned int node,

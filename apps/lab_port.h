@@ -31,7 +31,7 @@ void vl_lab_port_read(const struct vl_lab_fabric *fabric, unsigned int node, uns
 		      uint64_t now, struct vl_lab_port_reading *reading);
 /* Bytes in the port's queues now. */
 uint64_t vl_lab_port_queue_bytes(const struct vl_lab_fabric *fabric, unsigned int node,
-				 unsigned int port);
+				 unsigned int port, uint64_t now);
 /* Watermarks count from now on. */
 void vl_lab_port_reset_watermarks(const struct vl_lab_fabric *fabric, unsigned int node,
 				  unsigned int port);

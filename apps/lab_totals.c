@@ -60,6 +60,34 @@ static void total_link(struct vl_results *results, const struct vl_link_result *
 #undef ADD_LINK_DROP
 }
 
+/* What does not belong to a port that it was to leave by. */
+static void total_infiniband_port(struct vl_results *results, const struct vl_infiniband_port *port,
+				  bool is_switch)
+{
+	const struct vl_infiniband_port_counters *counters = &port->counters;
+
+	if (is_switch) {
+		add_switch_drop(results, "no_route", counters->port_rcv_switch_relay_errors);
+		add_switch_drop(results, "malformed", counters->port_rcv_errors);
+		add_switch_drop(results, "overrun", counters->excessive_buffer_overrun_errors);
+		return;
+	}
+	add_drop(results, "endpoint", "malformed", counters->port_rcv_errors);
+	add_drop(results, "endpoint", "overrun", counters->excessive_buffer_overrun_errors);
+	results->totals.endpoint_drops +=
+		counters->port_rcv_errors + counters->excessive_buffer_overrun_errors;
+}
+
+static void total_infiniband(struct vl_results *results, const struct vl_lab_node *node,
+			     unsigned int ports)
+{
+	if (node->adapter)
+		total_infiniband_port(results, vl_channel_adapter_port(node->adapter), false);
+	for (unsigned int i = 0; node->infiniband_switch && i < ports; i++)
+		total_infiniband_port(results,
+				      vl_infiniband_switch_port(node->infiniband_switch, i), true);
+}
+
 /* What a switch refuses before it knows where it was to go. */
 static void total_switch(struct vl_results *results, const struct vl_switch *sw)
 {
@@ -107,8 +135,9 @@ void vl_lab_total(const struct vl_lab_fabric *fabric, struct vl_results *results
 	for (unsigned int i = 0; i < scenario->node_count; i++) {
 		if (fabric->nodes[i].sw)
 			total_switch(results, fabric->nodes[i].sw);
-		else
+		if (fabric->nodes[i].endpoint)
 			total_endpoint(results, fabric->nodes[i].endpoint);
+		total_infiniband(results, &fabric->nodes[i], scenario->nodes[i].ports);
 		for (unsigned int port = 0; port < scenario->nodes[i].ports; port++)
 			results->totals.link_corrupted +=
 				fabric->link(fabric, i, port)->counters.corrupted;

@@ -139,7 +139,8 @@ static void look_at_queue(struct vl_event *event, uint64_t now)
 {
 	struct lab *lab = (struct lab *)((char *)event - offsetof(struct lab, look));
 
-	vl_histogram_record(vl_lab_meter_queue_lengths(lab->meter), vl_lab_meter_queue(lab->meter));
+	vl_histogram_record(vl_lab_meter_queue_lengths(lab->meter),
+			    vl_lab_meter_queue(lab->meter, now));
 	vl_executor_schedule(vl_network_executor(lab->network), event, now + lab->look_interval);
 }
 

@@ -76,6 +76,7 @@ struct vl_drop_result {
 	X(buffer_full, "switch", "beyond the shared buffer")                                       \
 	X(headroom, "switch", "lossless, but beyond the headroom")                                 \
 	X(watchdog, "switch", "by the PFC watchdog")                                               \
+	X(head_of_queue, "switch", "at the head of the queue for longer than the limit")           \
 	X(lifetime, "switch", "waited for longer than the lifetime limit")
 
 struct vl_link_drops {
