@@ -190,6 +190,7 @@ static int show_ready(const struct vl_command *command, const char *name)
 
 static int print_keys(void)
 {
+	const struct vl_infiniband_cc_description *adapter;
 	const struct vl_dcqcn_description *parameter;
 
 	printf("Keys of a scenario file. Values have units: 100Gb/s, 64KiB, 10us, 5%%. Defaults "
@@ -202,6 +203,11 @@ static int print_keys(void)
 		printf("  %-30s %-9s %7u %7u  %s\n", parameter->name, parameter->unit,
 		       parameter->nvidia, parameter->paper, parameter->meaning);
 	}
+	printf("\nInfiniBand's (infiniband.congestion_control.parameters): name, unit, default, "
+	       "meaning.\n\n");
+	for (unsigned int i = 0; (adapter = vl_infiniband_cc_describe(i)); i++)
+		printf("  %-30s %-9s %7u  %s\n", adapter->name, adapter->unit, adapter->value,
+		       adapter->meaning);
 	return VL_EXIT_OK;
 }
 

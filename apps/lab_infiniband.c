@@ -10,9 +10,6 @@
 
 #include "apps/lab_fabric.h"
 
-/* Of switches, where the scenario has InfiniBand's congestion control: the earliest marking. */
-#define MARKING_THRESHOLD 15
-
 static void port_config(const struct vl_scenario_infiniband *infiniband,
 			struct vl_infiniband_port_config *config)
 {
@@ -33,13 +30,20 @@ void vl_lab_channel_adapter_config(const struct vl_scenario *scenario, unsigned 
 void vl_lab_infiniband_switch_config(const struct vl_scenario *scenario, unsigned int node,
 				     struct vl_infiniband_switch_config *config)
 {
+	const struct vl_scenario_infiniband_cc *cc = &scenario->infiniband.cc;
+
 	memset(config, 0, sizeof(*config));
 	config->ports = scenario->nodes[node].ports;
 	port_config(&scenario->infiniband, &config->port);
 	config->packet_lifetime = scenario->infiniband.lifetime;
 	config->seed = scenario->seed + node;
 	if (scenario->fabric == VL_SCENARIO_INFINIBAND_CONGESTION_CONTROL)
-		config->congestion.threshold = MARKING_THRESHOLD;
+		config->congestion = (struct vl_switch_congestion_setting){
+			.threshold = (uint8_t)cc->threshold,
+			.marking_rate = (uint16_t)cc->marking_rate,
+			.packet_size = (uint8_t)(cc->packet_size / 64),
+			.victims_mark = cc->victims_mark,
+		};
 }
 
 static void describe(const struct vl_scenario *scenario, struct vl_subnet_node *nodes,

@@ -109,6 +109,9 @@ static void total_endpoint(struct vl_results *results, const struct vl_endpoint 
 	struct vl_totals *totals = &results->totals;
 
 	totals->ecn_ce_rx += counters->ecn_ce_rx;
+	totals->fecn_rx += counters->fecn_rx;
+	totals->becn_tx += counters->becn_tx;
+	totals->becn_rx += counters->becn_rx;
 	totals->cnp_tx += counters->cnp_tx;
 	totals->cnp_rx += counters->cnp_rx;
 	totals->data_frames_tx += counters->data_frames_tx;

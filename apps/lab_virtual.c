@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include "apps/lab_fabric.h"
+#include "apps/lab_infiniband.h"
 #include "apps/lab_measure.h"
 #include "apps/lab_run.h"
 #include "apps/lab_workload.h"
@@ -43,30 +44,72 @@ static int refuse(const struct lab *lab, int status, char *error, size_t error_s
 	return status ? status : -EINVAL;
 }
 
-static int add_nodes(struct lab *lab, char *error, size_t error_size)
+static struct vl_node *add_ethernet_node(struct lab *lab, unsigned int i)
 {
 	const struct vl_scenario *scenario = lab->run->scenario;
 	struct vl_endpoint_config endpoint;
 	struct vl_switch_config *sw;
+	struct vl_node *node;
+
+	if (!scenario->nodes[i].sw) {
+		vl_lab_endpoint_config(scenario, i, &endpoint);
+		return vl_network_add_endpoint(lab->network, &endpoint);
+	}
+	sw = vl_scenario_switch_config(scenario, scenario->nodes[i].sw);
+	node = sw ? vl_network_add_switch(lab->network, scenario->nodes[i].name, sw) : NULL;
+	free(sw);
+	return node;
+}
+
+static struct vl_node *add_infiniband_node(struct lab *lab, unsigned int i)
+{
+	const struct vl_scenario *scenario = lab->run->scenario;
+	struct vl_infiniband_switch_config sw;
+	struct vl_channel_adapter_config adapter;
+
+	if (scenario->nodes[i].sw) {
+		vl_lab_infiniband_switch_config(scenario, i, &sw);
+		return vl_network_add_infiniband_switch(lab->network, scenario->nodes[i].name, &sw);
+	}
+	vl_lab_channel_adapter_config(scenario, i, &adapter);
+	return vl_network_add_channel_adapter(lab->network, &adapter);
+}
+
+static int add_nodes(struct lab *lab, char *error, size_t error_size)
+{
+	const struct vl_scenario *scenario = lab->run->scenario;
+	struct vl_lab_node *node;
 
 	for (unsigned int i = 0; i < scenario->node_count; i++) {
-		if (scenario->nodes[i].sw) {
-			sw = vl_scenario_switch_config(scenario, scenario->nodes[i].sw);
-			if (!sw)
-				return -ENOMEM;
-			lab->nodes[i] =
-				vl_network_add_switch(lab->network, scenario->nodes[i].name, sw);
-			free(sw);
-		} else {
-			vl_lab_endpoint_config(scenario, i, &endpoint);
-			lab->nodes[i] = vl_network_add_endpoint(lab->network, &endpoint);
-		}
+		lab->nodes[i] = vl_scenario_is_infiniband(scenario) ? add_infiniband_node(lab, i)
+								    : add_ethernet_node(lab, i);
 		if (!lab->nodes[i])
 			return refuse(lab, 0, error, error_size);
-		lab->fabric->nodes[i].endpoint = vl_node_endpoint(lab->nodes[i]);
-		lab->fabric->nodes[i].sw = vl_node_switch(lab->nodes[i]);
+		node = &lab->fabric->nodes[i];
+		node->endpoint = vl_node_endpoint(lab->nodes[i]);
+		node->sw = vl_node_switch(lab->nodes[i]);
+		node->adapter = vl_node_channel_adapter(lab->nodes[i]);
+		node->infiniband_switch = vl_node_infiniband_switch(lab->nodes[i]);
 	}
 	return 0;
+}
+
+/* Before flows are connected: their paths name LIDs. */
+static int route_infiniband(struct lab *lab, char *error, size_t error_size)
+{
+	const struct vl_scenario *scenario = lab->run->scenario;
+	struct vl_subnet *subnet = vl_lab_make_subnet(scenario, error, error_size);
+	struct vl_results *results = lab->run->results;
+	int status = subnet ? 0 : -EINVAL;
+
+	for (unsigned int i = 0; !status && i < scenario->node_count; i++)
+		status = vl_lab_program(scenario, subnet, i, lab->fabric->nodes[i].adapter,
+					lab->fabric->nodes[i].infiniband_switch, error, error_size);
+	if (!status)
+		vl_subnet_describe_deadlock(subnet, results->possible_deadlock,
+					    sizeof(results->possible_deadlock));
+	vl_subnet_destroy(subnet);
+	return status;
 }
 
 static int add_cables(struct lab *lab, char *error, size_t error_size)
@@ -86,6 +129,8 @@ static int add_cables(struct lab *lab, char *error, size_t error_size)
 		if (status)
 			return refuse(lab, status, error, error_size);
 	}
+	if (vl_scenario_is_infiniband(scenario))
+		return route_infiniband(lab, error, error_size);
 	status = vl_network_route(lab->network);
 	return status ? refuse(lab, status, error, error_size) : 0;
 }

@@ -265,6 +265,9 @@ int vl_report_json(const struct vl_results *results, FILE *out)
 	json_object_set_new(root, "deadlock", deadlock_json(results));
 	json_object_set_new(root, "workloads", vl_report_workloads_json(results));
 	json_object_set_new(root, "classes", vl_report_classes_json(results));
+	if (*results->possible_deadlock)
+		json_object_set_new(root, "possible_deadlock",
+				    json_string(results->possible_deadlock));
 	json_object_set_new(root, "links", vl_report_links_json(results));
 	json_object_set_new(root, "queue_pairs", qps_json(results));
 	json_object_set_new(root, "time_series", series_json(results));

@@ -33,6 +33,9 @@ struct vl_qp_result {
 #define VL_TOTALS(X)                                                                               \
 	X(ecn_marked, "frames", "set to ECN CE by switches and links")                             \
 	X(ecn_ce_rx, "frames", "received with ECN CE")                                             \
+	X(fecn_rx, "frames", "received with FECN")                                                 \
+	X(becn_tx, "frames", "ACKs sent with BECN")                                                \
+	X(becn_rx, "frames", "ACKs received with BECN")                                            \
 	X(cnp_tx, "frames", "CNPs sent")                                                           \
 	X(cnp_rx, "frames", "CNPs received")                                                       \
 	X(pfc_pause_tx, "frames", "pauses sent, refreshed ones included")                          \
@@ -177,6 +180,9 @@ struct vl_results {
 	unsigned int workload_count;
 	struct vl_class_result classes[VL_MAX_CLASSES]; /* those that have workloads */
 	unsigned int class_count;
+	/* InfiniBand: what the subnet manager says of the routes before anything runs; "": they
+	 * cannot deadlock. */
+	char possible_deadlock[400];
 	struct vl_totals totals;
 	struct vl_drop_result drops[VL_MAX_DROP_RESULTS];
 	unsigned int drop_count;

@@ -135,7 +135,11 @@ static void print_infiniband(const struct vl_totals *totals, FILE *out)
 {
 	char stalled[VL_QUANTITY_TEXT];
 
-	fprintf(out, "  FECN: %llu packets marked\n", (unsigned long long)totals->ecn_marked);
+	fprintf(out,
+		"  FECN: %llu packets marked, %llu received marked; BECN: %llu sent, %llu "
+		"received\n",
+		(unsigned long long)totals->ecn_marked, (unsigned long long)totals->fecn_rx,
+		(unsigned long long)totals->becn_tx, (unsigned long long)totals->becn_rx);
 	fprintf(out, "  credits: ports and lanes waited for %s together\n",
 		vl_quantity_text(VL_QUANTITY_DURATION, totals->credit_stall_ns, stalled));
 }

@@ -91,8 +91,11 @@ static void say_deadlock(const struct vl_results *results, FILE *out)
 		deadlock->count < VL_MAX_DEADLOCK_LINKS ? deadlock->count : VL_MAX_DEADLOCK_LINKS;
 	char since[VL_QUANTITY_TEXT];
 
-	if (!deadlock->count)
+	if (!deadlock->count) {
+		if (*results->possible_deadlock)
+			fprintf(out, "The subnet manager warns: %s. ", results->possible_deadlock);
 		return;
+	}
 	fprintf(out, "DEADLOCK: since %s nothing moves on",
 		vl_quantity_text(VL_QUANTITY_DURATION, deadlock->since, since));
 	for (unsigned int i = 0; i < shown; i++)
@@ -156,6 +159,8 @@ static const char *bottleneck_elsewhere(const struct vl_results *results)
 	if (!results->is_live && totals->cnp_rx && senders_react(results))
 		return "the senders have slowed down on CNPs further than they had to, and are "
 		       "still speeding up again";
+	if (totals->becn_rx && !stood_still(results, results->most_stalled_ns))
+		return "the adapters have slowed down on BECNs further than they had to";
 	if (totals->data_frames_retransmitted && totals->local_ack_timeout_err)
 		return "after losses, senders stand still until their timeouts";
 	if (stood_still(results, results->most_paused_ns))

@@ -25,7 +25,7 @@ static struct settings find_settings(const struct vl_scenario *scenario)
 	case VL_SCENARIO_INFINIBAND:
 		return (struct settings){OFF, OFF, &vl_cc_none};
 	case VL_SCENARIO_INFINIBAND_CONGESTION_CONTROL:
-		return (struct settings){OFF, OFF, vl_cc_find("infiniband")};
+		return (struct settings){OFF, OFF, &vl_cc_infiniband};
 	case VL_SCENARIO_PFC:
 		return (struct settings){OFF, ON, &vl_cc_none};
 	case VL_SCENARIO_DCQCN:
@@ -86,8 +86,10 @@ static void set_switch(const struct settings *settings, struct vl_scenario_switc
 }
 
 /* A fixed rate is what somebody asked for, not a reaction. */
-static void set_cc(const struct settings *settings, struct vl_cc_parameters *cc)
+static void set_cc(const struct settings *settings, const struct vl_scenario *scenario,
+		   struct vl_cc_parameters *cc)
 {
+	cc->infiniband = scenario->infiniband.cc.resolved;
 	if (settings->cc && cc->algorithm != &vl_cc_fixed)
 		cc->algorithm = settings->cc;
 }
@@ -100,9 +102,9 @@ void vl_scenario_apply_fabric(struct vl_scenario *scenario)
 
 	for (unsigned int i = 0; scenario->built_switches && i < switches; i++)
 		set_switch(&settings, &scenario->built_switches[i]);
-	set_cc(&settings, &scenario->cc.resolved);
+	set_cc(&settings, scenario, &scenario->cc.resolved);
 	for (unsigned int i = 0; i < scenario->flows.count; i++) {
 		if (flows[i].has_cc)
-			set_cc(&settings, &flows[i].cc.resolved);
+			set_cc(&settings, scenario, &flows[i].cc.resolved);
 	}
 }

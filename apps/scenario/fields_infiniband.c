@@ -22,6 +22,25 @@ static const char *const routings[] = {
 #undef ROUTING_NAME
 		NULL};
 
+static const struct vl_field cc_fields[] = {
+	QUANTITY_FIELD("threshold", struct vl_scenario_infiniband_cc, threshold, COUNT, 0, 15,
+		       "of switches: they mark while more than (16 - threshold) / 16 of a lane's "
+		       "buffer waits; 0: never [15]"),
+	QUANTITY_FIELD("marking_rate", struct vl_scenario_infiniband_cc, marking_rate, COUNT, 0,
+		       65535, "packets passed over between two marked ones, on average [0]"),
+	QUANTITY_FIELD("packet_size", struct vl_scenario_infiniband_cc, packet_size, SIZE, 0, 16320,
+		       "shorter packets are not marked, steps of 64 B [0]"),
+	TRUTH_FIELD("victims_mark", struct vl_scenario_infiniband_cc, victims_mark,
+		    "ports mark that wait for credits, too, as those to adapters may [false]"),
+	{.name = "parameters",
+	 .kind = VL_FIELD_NUMBERS,
+	 .offset = offsetof(struct vl_scenario_infiniband_cc, parameters),
+	 .help = "of channel adapters, by name: ccti_increase, ccti_timer, ccti_min, ccti_limit"},
+};
+static const struct vl_scenario_infiniband_cc cc_defaults = {.threshold = 15};
+static const struct vl_schema cc_schema = {cc_fields, COUNT(cc_fields),
+					   sizeof(struct vl_scenario_infiniband_cc), &cc_defaults};
+
 static const struct vl_field infiniband_fields[] = {
 	QUANTITY_FIELD("virtual_lanes", struct vl_scenario_infiniband, virtual_lanes, COUNT, 1, 15,
 		       "of data, VL0 and up [1]"),
@@ -46,9 +65,13 @@ static const struct vl_field infiniband_fields[] = {
 		       3600 * SECOND,
 		       "a packet that waits in a switch for longer is dropped; 0: "
 		       "never [0]"),
+	MAPPING_FIELD("congestion_control", struct vl_scenario_infiniband, cc, &cc_schema,
+		      "of fabric infiniband_congestion_control"),
 };
-static const struct vl_scenario_infiniband infiniband_defaults = {
-	.virtual_lanes = 1, .buffer = 65536, .limit_of_high_priority = 255};
+static const struct vl_scenario_infiniband infiniband_defaults = {.virtual_lanes = 1,
+								  .buffer = 65536,
+								  .limit_of_high_priority = 255,
+								  .cc = {.threshold = 15}};
 const struct vl_schema vl_scenario_infiniband_schema = {infiniband_fields, COUNT(infiniband_fields),
 							sizeof(struct vl_scenario_infiniband),
 							&infiniband_defaults};

@@ -6,6 +6,7 @@
 #include "apps/scenario/infiniband.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "apps/quantity.h"
 #include "apps/scenario/problem.h"
@@ -90,6 +91,58 @@ static void check_arbitration(struct vl_loader *loader, struct vl_scenario_infin
 				   infiniband->low.count ? "low" : "high", "%s", error);
 }
 
+static void set_parameter(struct vl_loader *loader, struct vl_scenario_infiniband_cc *cc,
+			  const yaml_node_pair_t *pair)
+{
+	const struct vl_infiniband_cc_description *description = NULL, *found;
+	const char *name = vl_node_text(loader, pair->key);
+	const char *text = vl_node_text(loader, pair->value);
+	char path[160], error[256];
+	uint64_t value;
+
+	for (unsigned int i = 0; name && !description && (found = vl_infiniband_cc_describe(i));
+	     i++) {
+		if (!strcmp(found->name, name))
+			description = found;
+	}
+	if (!description) {
+		vl_problem_add(loader->problems, vl_node_place(loader, pair->key),
+			       cc->parameters.path,
+			       "unknown parameter '%.40s'; 'verbline lab --keys' lists all",
+			       name ? name : "");
+		return;
+	}
+	snprintf(path, sizeof(path), "%.80s.%s", cc->parameters.path, name);
+	if (!text || vl_quantity_parse(VL_QUANTITY_COUNT, text, description->least,
+				       description->most, &value, error, sizeof(error)))
+		vl_problem_add(loader->problems, vl_node_place(loader, pair->value), path,
+			       "%s (%s)", text ? error : "must be a whole number",
+			       description->unit);
+	else
+		vl_infiniband_cc_set(&cc->resolved, name, value);
+}
+
+static void check_cc(struct vl_loader *loader, struct vl_scenario_infiniband_cc *cc)
+{
+	const yaml_node_t *mapping;
+
+	vl_infiniband_cc_defaults(&cc->resolved);
+	if (!cc->parameters.node)
+		return;
+	mapping = yaml_document_get_node(loader->document, cc->parameters.node);
+	if (mapping->type != YAML_MAPPING_NODE) {
+		vl_problem_add(loader->problems, vl_node_place(loader, cc->parameters.node),
+			       cc->parameters.path, "must be a mapping: lines of 'name: number'");
+		return;
+	}
+	for (const yaml_node_pair_t *pair = mapping->data.mapping.pairs.start;
+	     pair < mapping->data.mapping.pairs.top; pair++)
+		set_parameter(loader, cc, pair);
+	if (vl_infiniband_cc_check(&cc->resolved))
+		vl_section_problem(loader, &cc->section, "parameters",
+				   "have ccti_min above ccti_limit");
+}
+
 void vl_scenario_check_infiniband(struct vl_loader *loader,
 				  struct vl_scenario_infiniband *infiniband)
 {
@@ -98,4 +151,5 @@ void vl_scenario_check_infiniband(struct vl_loader *loader,
 	vl_subnet_lanes_default(&infiniband->lanes, (uint8_t)infiniband->virtual_lanes);
 	check_mapping(loader, infiniband);
 	check_arbitration(loader, infiniband);
+	check_cc(loader, &infiniband->cc);
 }

@@ -5,16 +5,28 @@
 #ifndef VERBLINE_SCENARIO_INFINIBAND_H
 #define VERBLINE_SCENARIO_INFINIBAND_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "apps/scenario/schema.h"
 #include "dataplane/infiniband/subnet_manager.h"
+#include "transport/cc/cc.h"
 
 /* An entry of a VL arbitration table. */
 struct vl_scenario_arbitration {
 	struct vl_section section;
 	uint64_t virtual_lane; /* 0..14 */
 	uint64_t weight;       /* 64-byte blocks, 0..255 */
+};
+
+/* Annex A10, of fabric infiniband_congestion_control. */
+struct vl_scenario_infiniband_cc {
+	struct vl_section section;
+	uint64_t threshold, marking_rate, packet_size; /* of switches; packet_size in bytes */
+	bool victims_mark;
+	struct vl_section parameters; /* of channel adapters */
+
+	struct vl_infiniband_cc_parameters resolved;
 };
 
 struct vl_scenario_infiniband {
@@ -26,11 +38,12 @@ struct vl_scenario_infiniband {
 	uint64_t limit_of_high_priority; /* 0..255: 4 KiB units; 255: no limit */
 	unsigned int routing;            /* enum vl_subnet_routing */
 	uint64_t lifetime;               /* ns in a switch; 0: no limit */
+	struct vl_scenario_infiniband_cc cc;
 
 	struct vl_subnet_lanes lanes; /* worked out of these */
 };
 
-/* Fills lanes. */
+/* Fills lanes and cc.resolved. */
 void vl_scenario_check_infiniband(struct vl_loader *loader,
 				  struct vl_scenario_infiniband *infiniband);
 

@@ -324,9 +324,44 @@ static void test_fabrics(void)
 	check_fabric("dcqcn", true, false, "dcqcn");
 	check_fabric("pfc_dcqcn", true, true, "dcqcn");
 	check_fabric("lossy", false, false, "none");
+	check_fabric("infiniband", false, false, "none");
+	check_fabric("infiniband_congestion_control", false, false, "infiniband");
 	refused(LEAVES "fabric: ethernet\n" FLOW,
 		"f.yaml:3:9: fabric: 'ethernet' is unknown; choose as_configured, infiniband, "
 		"infiniband_congestion_control, pfc, dcqcn, pfc_dcqcn or lossy\n");
+}
+
+static void test_infiniband(void)
+{
+	struct vl_scenario *scenario = accepted(
+		LEAVES "fabric: infiniband_congestion_control\n"
+		       "infiniband: {virtual_lanes: 2, sl_to_vl: {3: 1}, buffer: 16KiB,\n"
+		       "  low: [{virtual_lane: 0, weight: 1}, {virtual_lane: 1, weight: 9}],\n"
+		       "  congestion_control: {threshold: 7, packet_size: 128B,\n"
+		       "    parameters: {ccti_timer: 9, ccti_limit: 50}}}\n" FLOW);
+	const struct vl_scenario_infiniband *infiniband = &scenario->infiniband;
+
+	CU_ASSERT_EQUAL(infiniband->lanes.data_lanes, 2);
+	CU_ASSERT_EQUAL(infiniband->lanes.sl_to_vl[3], 1);
+	CU_ASSERT_EQUAL(infiniband->lanes.sl_to_vl[2], 0);
+	CU_ASSERT_EQUAL(infiniband->lanes.arbitration.low[1].weight, 9);
+	CU_ASSERT_EQUAL(scenario->cc.resolved.infiniband.ccti_timer, 9);
+	CU_ASSERT_EQUAL(scenario->cc.resolved.infiniband.ccti_limit, 50);
+	CU_ASSERT_EQUAL(scenario->cc.resolved.infiniband.ccti_increase, 1);
+	CU_ASSERT_EQUAL(vl_infiniband_cc_check(&scenario->cc.resolved.infiniband), 0);
+	vl_scenario_free(scenario);
+	refused(LEAVES FLOW
+		"infiniband: {congestion_control: {parameters: {ccti: 1, ccti_min: 128,\n"
+		"  ccti_limit: 3}}}\n",
+		"f.yaml:4:48: infiniband.congestion_control.parameters: unknown parameter 'ccti'; "
+		"'verbline lab --keys' lists all\n"
+		"f.yaml:4:67: infiniband.congestion_control.parameters.ccti_min: '128' is too "
+		"large; "
+		"allowed is 0 to 127 (entries)\n");
+	refused(LEAVES FLOW
+		"infiniband: {congestion_control: {parameters: {ccti_min: 9, ccti_limit: 3}}}\n",
+		"f.yaml:4:47: infiniband.congestion_control.parameters: have ccti_min above "
+		"ccti_limit\n");
 }
 
 /* ---- Size ---------------------------------------------------------------------------------- */
@@ -390,6 +425,7 @@ static const struct test tests[] = {
 	{"long_form", test_long_form},
 	{"switch_refusals", test_switch_refusals},
 	{"fabrics", test_fabrics},
+	{"infiniband", test_infiniband},
 	{"large", test_large},
 	{"bottleneck", test_bottleneck},
 };
