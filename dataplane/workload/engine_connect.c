@@ -283,7 +283,8 @@ static int connect_lane(struct vl_workload_engine *engine, struct vl_workload *w
 	struct vl_workload_host *far = host_of(engine, workload, peer);
 	struct vl_queue_pair_address address = {.qpn = vl_qp_number(other->qp), .psn = other->psn};
 
-	vl_query_gid(far->endpoint->device, 1, workload->config.qp.sgid_index, &address.gid);
+	vl_queue_pair_local_address(far->endpoint->device, workload->config.qp.sgid_index,
+				    &address);
 	end->sink_address = vl_traffic_sink_address(&far->memory);
 	end->rkey = far->memory.mr->rkey;
 	return vl_queue_pair_connect(lane->qp, host->memory.pd, host->endpoint->device,
