@@ -4,6 +4,7 @@
 /* verbline check: judges a switch configuration before a switch sees it. */
 
 #include "apps/check/check.h"
+#include "apps/preset/preset.h"
 #include "apps/report/json_file.h"
 
 #include <string.h>
@@ -12,7 +13,7 @@ struct check_values {
 	struct vl_check_options check;
 	struct vl_texts roce_dscps;
 	const char *json, *explain;
-	bool list;
+	bool list, presets;
 };
 
 static const struct vl_option options[] = {
@@ -30,6 +31,11 @@ static const struct vl_option options[] = {
 	 .help = "Say why a rule matters and how it is worked out, and end",
 	 .type = VL_OPTION_TEXT,
 	 .offset = offsetof(struct check_values, explain)},
+	{.name = "presets",
+	 .help = "Print the presets of switches that scenarios may name, each value with its "
+		 "source, and end; with --json, as JSON",
+	 .type = VL_OPTION_FLAG,
+	 .offset = offsetof(struct check_values, presets)},
 	{.name = "roce-dscp",
 	 .argument = "N",
 	 .help = "DSCP of RoCE's data; may be repeated [those of lossless classes]",
@@ -146,6 +152,18 @@ static int explain_rule(const struct vl_command *command, const char *name)
 	return VL_EXIT_USAGE;
 }
 
+static int print_presets(const struct vl_command *command, const char *json)
+{
+	char error[512];
+
+	if (!json || strcmp(json, "-"))
+		vl_presets_print(NULL, stdout);
+	if (!json || !vl_json_file_write(vl_presets_json(), json, error, sizeof(error)))
+		return VL_EXIT_OK;
+	vl_command_error(command, "%s", error);
+	return VL_EXIT_USAGE;
+}
+
 static bool read_dscps(const struct vl_command *command, struct check_values *values)
 {
 	char error[256];
@@ -219,6 +237,8 @@ static int check_main(const struct vl_command *command, int argc, char **argv)
 		return list_rules();
 	if (values.explain)
 		return explain_rule(command, values.explain);
+	if (values.presets)
+		return print_presets(command, values.json);
 	if (!operands.count) {
 		vl_command_error(command, "which file? /etc/sonic/config_db.json of a switch, or "
 					  "one written by hand");
