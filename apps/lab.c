@@ -5,8 +5,10 @@
 
 #include "apps/lab_measure.h"
 #include "apps/lab_run.h"
+#include "apps/lab_switch.h"
 #include "apps/report/config.h"
 #include "apps/report/output.h"
+#include "apps/sonic/switch_config.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -20,7 +22,7 @@
 
 struct lab_options {
 	bool list, keys, live, no_view, fast;
-	const char *show;
+	const char *show, *switch_config;
 	const char *json, *pcap, *pcap_at, *histogram;
 	uint64_t seed, duration, view_time, pcap_from, pcap_count;
 	struct vl_texts sets;
@@ -42,6 +44,10 @@ static const struct vl_option options[] = {
 	FLAG("list", list, "List the ready scenarios and what each teaches"),
 	TEXT("show", "NAME", show, "Print a ready scenario, to start a file of your own from"),
 	FLAG("keys", keys, "Print every key that a scenario file may have"),
+	TEXT("switch-config", "FILE", switch_config,
+	     "Configure the scenario's switches by this SONiC CONFIG_DB.json, whatever the "
+	     "scenario "
+	     "says of them; without SCENARIO, hosts at its own ports send to one"),
 	{.name = "seed",
 	 .argument = "N",
 	 .help = "Seed of all random numbers, instead of the scenario's",
@@ -118,7 +124,8 @@ const struct vl_command vl_lab_command = {
 		    "verbline lab incast-pfc-only --json out.json\n"
 		    "verbline lab --set congestion_control.profile=paper --pcap out.pcap --pcap-at "
 		    "switch:receiver\n"
-		    "verbline lab --show victim-of-pfc > mine.yaml; verbline lab mine.yaml",
+		    "verbline lab --show victim-of-pfc > mine.yaml; verbline lab mine.yaml\n"
+		    "verbline lab --switch-config config_db.json",
 	.options = options,
 	.option_count = sizeof(options) / sizeof(options[0]),
 	.takes_eal_options = true,
@@ -212,9 +219,11 @@ static int print_keys(void)
 }
 
 /* --seed and --duration are overrides like any other; --set comes last and wins. */
-static bool collect_overrides(const struct lab_options *values, struct vl_texts *overrides,
-			      char seed[48], char duration[48])
+static bool collect_overrides(const struct lab_options *values, const char *switch_config,
+			      struct vl_texts *overrides, char seed[48], char duration[48])
 {
+	if (switch_config)
+		overrides->values[overrides->count++] = switch_config;
 	if (values->seed != UNSET) {
 		snprintf(seed, 48, "seed=%llu", (unsigned long long)values->seed);
 		overrides->values[overrides->count++] = seed;
@@ -239,17 +248,31 @@ static struct vl_scenario *load_scenario(const struct vl_command *command,
 	struct vl_problems *problems = calloc(1, sizeof(*problems));
 	struct vl_texts overrides = {0};
 	struct vl_scenario *scenario = NULL;
-	char seed[48], duration[48], error[256];
+	char seed[48], duration[48], error[512], switch_config[4200];
+	bool is_made = values->switch_config && !name;
 	const char *nearest;
 	char *text = NULL;
 	size_t length;
 
-	if (!problems || !collect_overrides(values, &overrides, seed, duration)) {
+	snprintf(switch_config, sizeof(switch_config), "switch.config_db=%s",
+		 values->switch_config ? values->switch_config : "");
+	if (!problems ||
+	    !collect_overrides(values, values->switch_config && name ? switch_config : NULL,
+			       &overrides, seed, duration)) {
 		vl_command_error(command, problems ? "too many --set" : "out of memory");
 		free(problems);
 		return NULL;
 	}
-	if (ready) {
+	if (is_made) {
+		problems->file = values->switch_config;
+		problems->is_without_places = true;
+		text = vl_lab_switch_scenario(values->switch_config, error, sizeof(error));
+		if (text)
+			scenario = vl_scenario_parse(text, strlen(text), &overrides, problems);
+		else
+			vl_command_error(command, "%s: %s", values->switch_config, error);
+		free(text);
+	} else if (ready) {
 		problems->file = ready->name;
 		scenario =
 			vl_scenario_parse(ready->text, strlen(ready->text), &overrides, problems);
@@ -474,8 +497,11 @@ static int run_scenario(const struct vl_command *command, const struct lab_optio
 		return VL_EXIT_FAILED;
 	}
 	results.is_live = values->live;
-	fprintf(outputs->people, "%s: %s\n\n", scenario->name,
+	fprintf(outputs->people, "%s: %s\n", scenario->name,
 		scenario->teaches ? scenario->teaches : "");
+	for (unsigned int i = 0; scenario->notes && i < scenario->notes->count; i++)
+		fprintf(outputs->people, "note: %s\n", scenario->notes->texts[i]);
+	fputc('\n', outputs->people);
 	run.view = open_view(values, outputs->people, &results);
 	sigaction(SIGINT, &on_interrupt, NULL);
 	if (run.view)

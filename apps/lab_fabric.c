@@ -4,6 +4,7 @@
 #include "apps/lab_fabric.h"
 
 #include "apps/lab_workload.h"
+#include "apps/scenario/switch_source.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -88,6 +89,7 @@ void vl_lab_endpoint_config(const struct vl_scenario *scenario, unsigned int nod
 	*config = (struct vl_endpoint_config){
 		.name = scenario->nodes[node].name,
 		.rate = scenario->nodes[node].rate,
+		.pfc_response_delay = vl_scenario_response_delay(scenario, node),
 	};
 	device->seed = scenario->seed + node;
 	device->gid_count = 1;
@@ -177,7 +179,8 @@ static void flow_config(const struct vl_lab_fabric *fabric, unsigned int number,
 		.rate = flow->rate,
 		.path_mtu = (enum ibv_mtu)(IBV_MTU_256 + scenario->path_mtu),
 		.priority = (uint8_t)flow->priority,
-		.dscp = VL_SCENARIO_DSCP(flow->priority),
+		.dscp = flow->dscp == VL_AUTOMATIC ? scenario->dscps[flow->priority]
+						   : (uint8_t)flow->dscp,
 		.timeout = (uint8_t)flow->timeout,
 		.retry_count = (uint8_t)flow->retries,
 		.rnr_retry = RNR_RETRY_FOREVER,

@@ -6,6 +6,7 @@
 #include "apps/scenario/scenario.h"
 
 #include "apps/scenario/switch_config.h"
+#include "apps/scenario/switch_source.h"
 #include "dataplane/fabric/link_spec.h"
 
 #include <errno.h>
@@ -370,32 +371,12 @@ static void check_parts(struct vl_loader *loader, const struct vl_scenario *scen
 		require(loader, scenario, "flows", "a list of flows");
 }
 
-static void refuse_unbuilt_switch(struct vl_loader *loader, const struct vl_scenario_switch *sw)
-{
-	if (sw->preset)
-		vl_section_problem(loader, &sw->section, "preset",
-				   "presets cannot be used yet; give the values");
-	if (sw->config_db)
-		vl_section_problem(loader, &sw->section, "config_db",
-				   "CONFIG_DB files cannot be used yet; give the values");
-}
-
-/* Whatever can be written but not run yet is refused, not passed over. */
-static void refuse_unbuilt(struct vl_loader *loader, const struct vl_scenario *scenario)
-{
-	const struct vl_scenario_switch *switches = scenario->switches.elements;
-
-	for (unsigned int i = 0; i < scenario->switches.count; i++)
-		refuse_unbuilt_switch(loader, &switches[i]);
-}
-
 void vl_scenario_check(struct vl_loader *loader, struct vl_scenario *scenario)
 {
 	struct vl_scenario_flow *flows = scenario->flows.elements;
 	bool whole;
 
 	check_parts(loader, scenario);
-	refuse_unbuilt(loader, scenario);
 	vl_scenario_check_cc(loader, &scenario->cc);
 	vl_scenario_check_infiniband(loader, &scenario->infiniband);
 	for (unsigned int i = 0; i < scenario->flows.count; i++)
@@ -403,8 +384,11 @@ void vl_scenario_check(struct vl_loader *loader, struct vl_scenario *scenario)
 	check_times(loader, scenario);
 	check_links(loader, scenario);
 	whole = vl_scenario_build_topology(loader, scenario);
+	vl_scenario_load_sources(loader, scenario);
 	vl_scenario_apply_fabric(scenario);
 	check_switches(loader, scenario, whole);
+	if (whole)
+		vl_scenario_choose_dscps(loader, scenario);
 	if (whole)
 		vl_scenario_check_workloads(loader, scenario);
 	if (!whole || (!scenario->pair_count && !scenario->workloads.count))

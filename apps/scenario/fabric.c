@@ -7,6 +7,7 @@
  */
 
 #include "apps/scenario/scenario.h"
+#include "apps/scenario/switch_source.h"
 
 enum setting {
 	AS_IT_IS,
@@ -68,8 +69,9 @@ static bool decide(enum setting setting, bool is_described)
 
 static void set_switch(const struct settings *settings, struct vl_scenario_switch *sw)
 {
-	bool has_ecn = sw->ecn.section.node || has_queue_ecn(sw);
-	bool has_pfc = sw->pfc.section.node || has_lossless_group(sw);
+	bool has_source = vl_scenario_has_source(sw);
+	bool has_ecn = has_source || sw->ecn.section.node || has_queue_ecn(sw);
+	bool has_pfc = has_source || sw->pfc.section.node || has_lossless_group(sw);
 
 	sw->has_ecn = decide(settings->ecn, has_ecn);
 	sw->has_pfc = decide(settings->pfc, has_pfc);

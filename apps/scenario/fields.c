@@ -83,6 +83,9 @@ static const struct vl_field flow_fields[] = {
 		       "payload that each queue pair offers [as fast as it goes]"),
 	QUANTITY_FIELD("priority", struct vl_scenario_flow, priority, COUNT, 0, 7,
 		       "0 to 7: class of service at switches and of PFC [3]"),
+	AUTOMATIC_FIELD("dscp", struct vl_scenario_flow, dscp, COUNT, 0, 63,
+			"of its packets [auto: 8 * priority + 2, or what a switch with a preset or "
+			"config_db takes for that priority]"),
 	QUANTITY_FIELD("timeout", struct vl_scenario_flow, timeout, COUNT, 0, 31,
 		       "local ACK timeout of RC, 4.096 us * 2^timeout; 0: none [14]"),
 	QUANTITY_FIELD("retries", struct vl_scenario_flow, retries, COUNT, 0, 7,
@@ -96,6 +99,7 @@ static const struct vl_scenario_flow flow_defaults = {
 	.qps = 1,
 	.depth = 4,
 	.priority = 3,
+	.dscp = VL_AUTOMATIC,
 	.timeout = 14,
 	.retries = 7,
 };

@@ -4,6 +4,7 @@
 #include "apps/scenario/scenario.h"
 
 #include "apps/scenario/document.h"
+#include "apps/scenario/switch_source.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -49,6 +50,7 @@ void vl_scenario_free(struct vl_scenario *scenario)
 	if (!scenario)
 		return;
 	vl_scenario_release_workloads(scenario);
+	vl_scenario_release_sources(scenario);
 	vl_arena_free(&scenario->arena);
 	free(scenario);
 }

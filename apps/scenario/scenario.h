@@ -97,6 +97,7 @@ struct vl_scenario_flow {
 	uint64_t depth;         /* outstanding messages of a QP */
 	uint64_t rate;          /* bit/s of payload offered by each QP; 0: as fast as it goes */
 	uint64_t priority;
+	uint64_t dscp;             /* VL_AUTOMATIC: by the priority */
 	uint64_t timeout, retries; /* as in the verbs */
 	struct vl_scenario_cc cc;
 	bool has_cc;
@@ -177,6 +178,11 @@ struct vl_scenario {
 	struct {
 		unsigned int node, port;
 	} bottleneck;
+	uint8_t dscps[8]; /* of packets, by priority */
+	struct vl_scenario_source *sources;
+	/* What switches with a preset or a file cannot do here, or have to assume; NULL: none has.
+	 */
+	struct vl_db_notes *notes;
 	struct vl_arena arena;
 };
 

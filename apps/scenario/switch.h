@@ -120,6 +120,9 @@ struct vl_scenario_switch {
 		struct vl_classifier_config classifier;
 		uint8_t priority_to_queue[8], priority_to_group[8];
 	} tables;
+	/* Found and read by switch_source.c; NULL: the configuration is given here. */
+	const struct vl_preset *found_preset;
+	const struct vl_config_db *db;
 	bool has_ecn, has_pfc; /* after what the scenario's fabric switches on or off */
 	unsigned int node;
 };

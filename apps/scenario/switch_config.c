@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "apps/scenario/switch_source.h"
 #include "dataplane/fabric/headroom.h"
 #include "dataplane/fabric/link.h"
 #include "transport/wire/packet.h"
@@ -260,8 +261,8 @@ struct block {
 	_Alignas(max_align_t) char memory[];
 };
 
-struct vl_switch_config *vl_scenario_switch_config(const struct vl_scenario *scenario,
-						   const struct vl_scenario_switch *sw)
+static struct vl_switch_config *described_config(const struct vl_scenario *scenario,
+						 const struct vl_scenario_switch *sw)
 {
 	unsigned int ports = scenario->nodes[sw->node].ports, kinds = 0, kind;
 	struct port *described = malloc((ports + 1) * sizeof(*described));
@@ -290,11 +291,6 @@ struct vl_switch_config *vl_scenario_switch_config(const struct vl_scenario *sce
 		vl_switch_config_defaults(&block->config, ports, find_buffer(scenario, sw));
 		block->config.cell_size = (uint32_t)sw->cell_size;
 		block->config.cut_through = sw->cut_through;
-		block->config.mac[0] = 0x02;
-		block->config.mac[1] = 0x5c;
-		block->config.mac[3] = (uint8_t)(sw->node >> 8);
-		block->config.mac[4] = (uint8_t)sw->node;
-		block->config.seed = scenario->seed + sw->node;
 		set_pools(sw, &block->config);
 		for (kind = 0; kind < kinds; kind++) {
 			configs[kind] = block->config.port;
@@ -312,6 +308,23 @@ struct vl_switch_config *vl_scenario_switch_config(const struct vl_scenario *sce
 	return block ? &block->config : NULL;
 }
 
+struct vl_switch_config *vl_scenario_switch_config(const struct vl_scenario *scenario,
+						   const struct vl_scenario_switch *sw)
+{
+	struct vl_switch_config *config = vl_scenario_has_source(sw)
+						  ? vl_scenario_source_config(scenario, sw)
+						  : described_config(scenario, sw);
+
+	if (!config)
+		return NULL;
+	config->mac[0] = 0x02;
+	config->mac[1] = 0x5c;
+	config->mac[3] = (uint8_t)(sw->node >> 8);
+	config->mac[4] = (uint8_t)sw->node;
+	config->seed = scenario->seed + sw->node;
+	return config;
+}
+
 bool vl_scenario_marking(const struct vl_scenario *scenario, const struct vl_scenario_switch *sw,
 			 unsigned int port, struct vl_red_curve *curve)
 {
@@ -324,7 +337,7 @@ bool vl_scenario_marking(const struct vl_scenario *scenario, const struct vl_sce
 
 	for (unsigned int i = 0; config && !is_marking && i < VL_SWITCH_PRIORITIES; i++) {
 		found = config->by_port[port];
-		class = found->classifier.dscp_to_class[VL_SCENARIO_DSCP(i)];
+		class = found->classifier.dscp_to_class[scenario->dscps[i]];
 		red = &found->queues[found->classifier.class_to_queue[class]].red;
 		is_marking = data >> i & 1 && red->point != VL_RED_OFF;
 		if (is_marking)

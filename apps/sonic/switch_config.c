@@ -31,12 +31,8 @@ struct build {
 	uint64_t reserved[VL_BUFFER_POOLS]; /* bytes, of groups and headroom, over all ports */
 };
 
-static void note(struct build *build, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void note(struct build *build, const char *format, ...)
+void vl_db_note(struct vl_db_notes *notes, const char *format, ...)
 {
-	struct vl_db_notes *notes = build->notes;
 	va_list arguments;
 	char *text;
 
@@ -65,7 +61,8 @@ static uint8_t pool_number(struct build *build, const struct vl_db_pool *pool)
 	if (!pool)
 		return 0;
 	if (build->config->pool_count == VL_BUFFER_POOLS) {
-		note(build, "pools beyond the first %u: taken for the first", VL_BUFFER_POOLS);
+		vl_db_note(build->notes, "pools beyond the first %u: taken for the first",
+			   VL_BUFFER_POOLS);
 		return 0;
 	}
 	build->pools[build->config->pool_count] = pool;
@@ -101,8 +98,9 @@ static void size_pools(struct build *build, uint64_t memory)
 		} else {
 			set->size = pool->is_ingress && unsized ? shared / unsized : shared;
 			set->is_shared_only = true;
-			note(build, "%.40s: SONiC works its size out at run time; %llu bytes here",
-			     pool->name, (unsigned long long)set->size);
+			vl_db_note(build->notes,
+				   "%.40s: SONiC works its size out at run time; %llu bytes here",
+				   pool->name, (unsigned long long)set->size);
 		}
 		if (!set->size)
 			set->size = 1;
@@ -210,12 +208,13 @@ static void compute_group(struct build *build, const struct vl_db_port *port,
 	group->threshold = vl_threshold_dynamic(
 		ldexp(1, db->has_default_dynamic_th ? db->default_dynamic_th : 0));
 	group->reserved = group->xon = COMPUTED_XON;
-	note(build,
-	     "lossless profiles that SONiC makes at run time: headroom of %llu bytes by the "
-	     "formula "
-	     "at %llu Gb/s, alpha %g, XON at %u",
-	     (unsigned long long)group->headroom, (unsigned long long)(link->rate / 1000000000),
-	     group->threshold.alpha, COMPUTED_XON);
+	vl_db_note(build->notes,
+		   "lossless profiles that SONiC makes at run time: headroom of %llu bytes by the "
+		   "formula "
+		   "at %llu Gb/s, alpha %g, XON at %u",
+		   (unsigned long long)group->headroom,
+		   (unsigned long long)(link->rate / 1000000000), group->threshold.alpha,
+		   COMPUTED_XON);
 }
 
 static void set_groups(struct build *build, const struct vl_db_port *port,
@@ -250,8 +249,9 @@ static bool set_curve(struct build *build, const struct vl_db_wred *wred, unsign
 	if (!wred->colours[colour].is_enabled)
 		return false;
 	if (min == VL_DB_UNSET || max == VL_DB_UNSET || min > max) {
-		note(build, "%.40s: without right thresholds, as SONiC refuses it: no marking",
-		     wred->name);
+		vl_db_note(build->notes,
+			   "%.40s: without right thresholds, as SONiC refuses it: no marking",
+			   wred->name);
 		return false;
 	}
 	curve->action = wred->colours[colour].is_ecn ? VL_RED_MARK_OR_DROP : VL_RED_DROP_ALL;
@@ -275,13 +275,15 @@ static void set_shaper(struct build *build, const struct vl_db_scheduler *schedu
 		       struct vl_shaper_config *shaper)
 {
 	if (scheduler->cir != VL_DB_UNSET && scheduler->cir)
-		note(build, "%.40s: the guaranteed rate (cir) is not emulated", scheduler->name);
+		vl_db_note(build->notes, "%.40s: the guaranteed rate (cir) is not emulated",
+			   scheduler->name);
 	if (scheduler->pir == VL_DB_UNSET || !scheduler->pir)
 		return;
 	if (scheduler->is_in_packets || scheduler->pir > VL_RATE_MAX / 8 ||
 	    scheduler->pir < VL_RATE_MIN / 8) {
-		note(build, "%.40s: its pir (packets, or beyond 1 Mb/s to 4 Tb/s) is not emulated",
-		     scheduler->name);
+		vl_db_note(build->notes,
+			   "%.40s: its pir (packets, or beyond 1 Mb/s to 4 Tb/s) is not emulated",
+			   scheduler->name);
 		return;
 	}
 	*shaper = (struct vl_shaper_config){.rate = scheduler->pir * 8, .burst = DEFAULT_BURST};
@@ -341,7 +343,8 @@ static void set_queues(struct build *build, const struct vl_db_port *port,
 static uint8_t class_of(struct build *build, int tc)
 {
 	if (tc >= VL_TRAFFIC_CLASSES) {
-		note(build, "traffic classes from %u on: taken for class 0", VL_TRAFFIC_CLASSES);
+		vl_db_note(build->notes, "traffic classes from %u on: taken for class 0",
+			   VL_TRAFFIC_CLASSES);
 		return 0;
 	}
 	return tc < 0 ? 0 : (uint8_t)tc;
@@ -392,7 +395,7 @@ static void set_watchdog(struct build *build, const struct vl_db_port *port,
 	if (!given_one || given_one->detection == VL_DB_UNSET)
 		return;
 	if (given_one->action == VL_DB_WATCHDOG_ALERT) {
-		note(build, "a watchdog that only alerts is left out");
+		vl_db_note(build->notes, "a watchdog that only alerts is left out");
 		return;
 	}
 	watchdog->action =
@@ -420,9 +423,9 @@ static void configure_port(struct build *build, const struct vl_db_port *port,
 	if (port->scheduler)
 		set_shaper(build, port->scheduler, &config->shaper);
 	if (port->speed != VL_DB_UNSET && port->speed != link->rate)
-		note(build, "%.40s is of %llu Gb/s, its link of %llu Gb/s", port->name,
-		     (unsigned long long)(port->speed / 1000000000),
-		     (unsigned long long)(link->rate / 1000000000));
+		vl_db_note(build->notes, "%.40s is of %llu Gb/s, its link of %llu Gb/s", port->name,
+			   (unsigned long long)(port->speed / 1000000000),
+			   (unsigned long long)(link->rate / 1000000000));
 }
 
 static const struct vl_db_port *choose_port(const struct vl_config_db *db,
@@ -479,8 +482,9 @@ struct vl_switch_config *vl_db_switch_config(const struct vl_config_db *db,
 		const struct vl_db_port *port = choose_port(db, &links[i], is_taken);
 
 		if (!port)
-			note(&build, "more links than the configuration has ports: the rest have "
-				     "no classes and no PFC");
+			vl_db_note(build.notes,
+				   "more links than the configuration has ports: the rest have "
+				   "no classes and no PFC");
 		configure_port(&build, port ? port : &missing, &links[i], &configs[i]);
 		by_port[i] = &configs[i];
 	}

@@ -24,6 +24,10 @@ struct vl_db_notes {
 	unsigned int count;
 };
 
+/* Adds what is not there yet, as long as there is room; notes may be NULL. */
+void vl_db_note(struct vl_db_notes *notes, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /*
  * The configuration of a switch with a port for each link; MAC and seed are the caller's to set.
  * What the switch makes at run time (lossless profiles, pool sizes) is made here by the formula.
