@@ -30,9 +30,6 @@ struct vl_lab_node {
 
 struct vl_lab_workloads;
 
-/* Assured forwarding code points, whose upper three bits a switch takes for the priority. */
-#define VL_LAB_DSCP_OF_PRIORITY(priority) ((uint8_t)((priority)*8 + 2))
-
 struct vl_lab_fabric {
 	const struct vl_scenario *scenario;
 	struct vl_lab_node *nodes; /* as the scenario numbers them */

@@ -96,8 +96,8 @@ static struct vl_workload_config workload_config(const struct vl_scenario *scena
 		.qps = (uint32_t)workload->qps,
 		.qp = {.transport = IBV_QPT_RC,
 		       .path_mtu = (enum ibv_mtu)(IBV_MTU_256 + scenario->path_mtu),
-		       .traffic_class = (uint8_t)(VL_LAB_DSCP_OF_PRIORITY(workload->priority) << 2 |
-						  VL_ECN_ECT0),
+		       .traffic_class =
+			       (uint8_t)(scenario->dscps[workload->priority] << 2 | VL_ECN_ECT0),
 		       .priority = (uint8_t)workload->priority,
 		       .timeout = (uint8_t)workload->timeout,
 		       .retry_count = (uint8_t)workload->retries,

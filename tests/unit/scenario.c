@@ -220,7 +220,8 @@ static void test_keys(void)
 	refused(HEAD LINKS "flows: [{from: a, to: b, zzzz: 3}]\n",
 		"f.yaml:4:26: flows[0]: unknown key 'zzzz'; known are name, from, to, transport, "
 		"verb, "
-		"size, messages, duration, start, stagger, qps, depth, rate, priority, timeout, "
+		"size, messages, duration, start, stagger, qps, depth, rate, priority, dscp, "
+		"timeout, "
 		"retries, congestion_control\n");
 	refused(BASE "seed: 1\nseed: 2\n", "f.yaml:6:1: seed: given twice; keep one\n");
 	refused(BASE "? [a, b]\n: 1\n", "f.yaml:5:3: a key must be a single word\n");
