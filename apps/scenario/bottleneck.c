@@ -21,6 +21,9 @@ struct map {
 	unsigned int *sources; /* pairs whose data comes from a node */
 	unsigned int *pairs;   /* numbers of pairs by the node that their data goes to */
 	unsigned int *first;   /* of each node in pairs; one more than nodes */
+	/* Bytes of workloads from endpoint to endpoint, by destination and source; NULL: none. */
+	double *bytes;
+	double *bytes_sent; /* by source */
 	/* Of workloads, by the node that data goes to: part of its source's rate. */
 	const struct vl_scenario_demand *demands;
 	unsigned int demand_count, next_demand;
