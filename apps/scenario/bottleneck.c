@@ -21,9 +21,6 @@ struct map {
 	unsigned int *sources; /* pairs whose data comes from a node */
 	unsigned int *pairs;   /* numbers of pairs by the node that their data goes to */
 	unsigned int *first;   /* of each node in pairs; one more than nodes */
-	/* Bytes of workloads from endpoint to endpoint, by destination and source; NULL: none. */
-	double *bytes;
-	double *bytes_sent; /* by source */
 	/* Of workloads, by the node that data goes to: part of its source's rate. */
 	const struct vl_scenario_demand *demands;
 	unsigned int demand_count, next_demand;
@@ -55,37 +52,6 @@ static bool make_map(struct map *map, struct vl_arena *arena, const struct vl_sc
 	};
 	return map->hops && map->from && map->order && map->demand && map->inflow && map->sources &&
 	       map->pairs && map->first;
-}
-
-/* What workloads send in one round of each. */
-static bool add_workloads(struct map *map, struct vl_arena *arena)
-{
-	const struct vl_scenario *scenario = map->scenario;
-	const struct vl_scenario_workload *workloads = scenario->workloads.elements, *workload;
-	size_t endpoints = scenario->endpoint_count;
-	const struct vl_step *step;
-
-	if (!scenario->workloads.count)
-		return true;
-	map->bytes = vl_arena_allocate(arena, endpoints * endpoints * sizeof(*map->bytes));
-	map->bytes_sent = vl_arena_allocate(arena, endpoints * sizeof(*map->bytes_sent));
-	if (!map->bytes || !map->bytes_sent)
-		return false;
-	for (unsigned int i = 0; i < scenario->workloads.count; i++) {
-		workload = &workloads[i];
-		if (!workload->ranks)
-			continue;
-		for (uint32_t n = 0; n < workload->plan.step_count; n++) {
-			unsigned int from, to;
-
-			step = &workload->plan.steps[n];
-			from = workload->ranks[step->source];
-			to = workload->ranks[step->destination];
-			map->bytes[to * endpoints + from] += (double)step->bytes;
-			map->bytes_sent[from] += (double)step->bytes;
-		}
-	}
-	return true;
 }
 
 static void sort_pairs(struct map *map)
@@ -179,13 +145,6 @@ static void add_demand(struct map *map, unsigned int destination)
 		from = map->demands[map->next_demand].from;
 		map->inflow[from] += map->demands[map->next_demand].part *
 				     (double)map->scenario->nodes[from].rate;
-	}
-	/* Each source sends as fast as it can, to all its destinations in proportion. */
-	for (from = 0; map->bytes && from < map->scenario->endpoint_count; from++) {
-		demand = map->bytes[(size_t)destination * map->scenario->endpoint_count + from];
-		if (demand > 0)
-			map->inflow[from] += (double)map->scenario->nodes[from].rate * demand /
-					     map->bytes_sent[from];
 	}
 	/* The destination comes first. */
 	for (unsigned int i = map->reached; i-- > 1;) {
