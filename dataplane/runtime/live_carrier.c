@@ -365,8 +365,11 @@ int vl_live_network_meet(struct vl_live_network *network, uint64_t digest, uint6
 			if (now >= next_hello)
 				say_hello(network, &network->wires[i]);
 			result = look(&network->wires[i], digest, error);
-			if (result)
-				return result;
+			if (!result)
+				continue;
+			/* So that the other end finds out, too. */
+			say_hello(network, &network->wires[i]);
+			return result;
 		}
 		next_up = now >= next_up ? now + UP_INTERVAL : next_up;
 		next_hello = now >= next_hello ? now + HELLO_INTERVAL : next_hello;
