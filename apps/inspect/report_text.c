@@ -51,8 +51,11 @@ static void print_summary(const struct inspect_printer *printer)
 		fprintf(out, "; VCRC: %" PRIu64 " right, %" PRIu64 " wrong", analysis->vcrc_right,
 			analysis->vcrc_wrong);
 	if (analysis->link.packets)
-		fprintf(out, "; LPCRC of flow control: %" PRIu64 " right, %" PRIu64 " wrong",
-			analysis->link.lpcrc_right, analysis->link.lpcrc_wrong);
+		fprintf(out,
+			";\n  %" PRIu64 " of the foreign are flow control; their LPCRC: %" PRIu64
+			" right, %" PRIu64 " wrong",
+			analysis->link.packets, analysis->link.lpcrc_right,
+			analysis->link.lpcrc_wrong);
 	fputc('\n', out);
 }
 
@@ -64,7 +67,8 @@ static void print_reasons(const struct inspect_printer *printer)
 	for (unsigned int reason = 0; reason < INSPECT_REASON_COUNT; reason++) {
 		const struct inspect_reason *entry = &analysis->reasons[reason];
 
-		if (!entry->count)
+		/* What flow control says has a table of its own. */
+		if (!entry->count || reason == VL_PARSE_link_packet)
 			continue;
 		if (!headed)
 			inspect_print_heading(printer, "Foreign and damaged packets");

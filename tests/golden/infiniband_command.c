@@ -170,10 +170,38 @@ static void test_inspect_reads_what_is_written(void)
 	expect("$V ib.pcap", 0, "66 packets");
 	CU_ASSERT_PTR_NOT_NULL(strstr(output, "ICRC: 2 right"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(output, "VCRC: 2 right, 0 wrong"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(output, "LPCRC of flow control: 64 right, 0 wrong"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(
+		output, "64 of the foreign are flow control; their LPCRC: 64 right, 0 wrong"));
 	write_capture("ib.pcapng");
 	expect("$V ib.pcapng", 0, "66 packets");
 	CU_ASSERT_PTR_NOT_NULL(strstr(output, "Flow control of the link"));
+}
+
+/* What the lab captures where it emulates InfiniBand, both programs read. */
+static void test_the_lab_writes_what_both_read(void)
+{
+	static const char *const names[] = {"lab.pcap", "lab.pcapng"};
+	char command[512];
+
+	for (unsigned int i = 0; i < 2; i++) {
+		snprintf(command, sizeof(command),
+			 "${V%% inspect} lab incast-dcqcn --no-view -D 2ms --set warm_up=1ms "
+			 "--set flows[0].stagger=0s --set fabric=infiniband --pcap %s > /dev/null "
+			 "&& $V %s",
+			 names[i], names[i]);
+		expect(command, 0, "0 damaged; ICRC: ");
+		CU_ASSERT_PTR_NOT_NULL(strstr(output, "Flow control of the link"));
+		CU_ASSERT_PTR_NOT_NULL(strstr(output, "port B"));
+		if (run("command -v tshark"))
+			continue;
+		snprintf(command, sizeof(command),
+			 "tshark -n -r %s -Y _ws.malformed 2> /dev/null; "
+			 "tshark -n -r %s -Y infiniband_link.op==0 2> /dev/null | head -1 | wc -l; "
+			 "tshark -n -r %s -Y infiniband.bth 2> /dev/null | head -1 | wc -l",
+			 names[i], names[i], names[i]);
+		CU_ASSERT_EQUAL(run(command), 0);
+		CU_ASSERT_STRING_EQUAL(output, "1\n1\n");
+	}
 }
 
 static void put32(FILE *file, uint32_t value)
@@ -233,6 +261,7 @@ static void test_inspect_reads_native_captures(void)
 static const struct test tests[] = {
 	{"tshark_reads_what_is_written", test_tshark_reads_what_is_written},
 	{"inspect_reads_what_is_written", test_inspect_reads_what_is_written},
+	{"the_lab_writes_what_both_read", test_the_lab_writes_what_both_read},
 	{"inspect_reads_native_captures", test_inspect_reads_native_captures},
 };
 
