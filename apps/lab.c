@@ -17,15 +17,17 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define DEFAULT_WATCH_TIME UINT64_C(5000000000)
-#define MIN_COLUMNS        60
+#define DEFAULT_WATCH_TIME   UINT64_C(5000000000)
+#define DEFAULT_MEETING_TIME UINT64_C(30000000000)
+#define MIN_COLUMNS          60
 
 struct lab_options {
 	bool list, keys, live, no_view, fast;
 	const char *show, *switch_config;
 	const char *json, *pcap, *pcap_at, *histogram;
 	uint64_t seed, duration, view_time, pcap_from, pcap_count;
-	struct vl_texts sets;
+	uint64_t meeting_time;
+	struct vl_texts sets, nodes, ports;
 };
 
 #define UNSET UINT64_MAX
@@ -93,6 +95,28 @@ static const struct vl_option options[] = {
 	     "Write completion times as .hgrm percentiles, in us (of several flows, one file "
 	     "each)"),
 	FLAG("live", live, "Run in real time on worker cores over rings, instead of virtual time"),
+	{.name = "nodes",
+	 .argument = "NAMES",
+	 .help = "With --live and InfiniBand: run only these nodes (names, patterns as "
+		 "'host[1-4]', "
+		 "groups; separated by commas), and let the links that lead to the others leave by "
+		 "--port. Another process, here or on another machine, runs the others",
+	 .type = VL_OPTION_TEXTS,
+	 .offset = offsetof(struct lab_options, nodes)},
+	{.name = "port",
+	 .argument = "[A-B=]PORT",
+	 .help = "Port by which the link between nodes A and B leaves, or without names all that "
+		 "have no other; may be repeated. As of the other commands: memif:PATH, "
+		 "af_packet:INTERFACE, pci:ADDRESS",
+	 .type = VL_OPTION_TEXTS,
+	 .offset = offsetof(struct lab_options, ports)},
+	{.name = "wait",
+	 .argument = "TIME",
+	 .help = "With --nodes: how long to wait for the other processes [30s]",
+	 .type = VL_OPTION_QUANTITY,
+	 .offset = offsetof(struct lab_options, meeting_time),
+	 .most = UINT64_C(3600000000000),
+	 .quantity = VL_QUANTITY_DURATION},
 	FLAG("fast", fast, "Do not slow a virtual run down for the eye"),
 	FLAG("no-view", no_view, "Print plain lines instead of the live view"),
 	{.name = "view-time",
@@ -475,7 +499,7 @@ static struct vl_view *open_view(const struct lab_options *values, FILE *out,
 
 static int run_scenario(const struct vl_command *command, const struct lab_options *values,
 			const struct vl_operands *operands, const struct vl_scenario *scenario,
-			struct outputs *outputs)
+			const struct vl_lab_split *split, struct outputs *outputs)
 {
 	const struct sigaction on_interrupt = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND};
 	struct vl_results results;
@@ -488,6 +512,8 @@ static int run_scenario(const struct vl_command *command, const struct lab_optio
 				 .capture_from = values->pcap_from,
 				 .capture_count = values->pcap_count,
 				 .interrupted = &interrupted,
+				 .split = split,
+				 .meeting_time = values->meeting_time,
 				 .eal_arguments = operands->eal,
 				 .eal_argument_count = operands->eal_count};
 	int status = -ENOMEM;
@@ -531,10 +557,35 @@ static int run_scenario(const struct vl_command *command, const struct lab_optio
 	return status ? VL_EXIT_FAILED : VL_EXIT_OK;
 }
 
+/* False: something is wrong, and was said. */
+static bool make_split(const struct vl_command *command, const struct lab_options *values,
+		       const struct vl_scenario *scenario, struct vl_lab_split **split)
+{
+	char error[512];
+
+	*split = NULL;
+	if (!values->nodes.count && !values->ports.count)
+		return true;
+	if (!values->live)
+		vl_command_error(command, "--nodes and --port are for --live");
+	else if (!values->nodes.count)
+		vl_command_error(command, "--port is for links that leave; --nodes says which "
+					  "nodes run here");
+	else
+		*split = vl_lab_split_make(scenario, &values->nodes, &values->ports, error,
+					   sizeof(error));
+	if (!*split && values->live && values->nodes.count)
+		vl_command_error(command, "%s", error);
+	return *split != NULL;
+}
+
 static int lab_main(const struct vl_command *command, int argc, char **argv)
 {
-	struct lab_options values = {
-		.seed = UNSET, .duration = UNSET, .view_time = DEFAULT_WATCH_TIME};
+	struct lab_options values = {.seed = UNSET,
+				     .duration = UNSET,
+				     .view_time = DEFAULT_WATCH_TIME,
+				     .meeting_time = DEFAULT_MEETING_TIME};
+	struct vl_lab_split *split;
 	struct vl_operands operands;
 	struct vl_scenario *scenario;
 	struct outputs outputs;
@@ -556,15 +607,21 @@ static int lab_main(const struct vl_command *command, int argc, char **argv)
 	scenario = load_scenario(command, &values, operands.count ? operands.values[0] : NULL);
 	if (!scenario)
 		return VL_EXIT_USAGE;
+	if (!make_split(command, &values, scenario, &split)) {
+		vl_scenario_free(scenario);
+		return VL_EXIT_USAGE;
+	}
 	status = open_outputs(&outputs, &values, scenario,
 			      operands.count ? operands.values[0] : NULL, error, sizeof(error));
 	if (status) {
 		vl_command_error(command, "%s", error);
+		vl_lab_split_free(split);
 		vl_scenario_free(scenario);
 		return status == -ENOMEM ? VL_EXIT_FAILED : VL_EXIT_USAGE;
 	}
-	status = run_scenario(command, &values, &operands, scenario, &outputs);
+	status = run_scenario(command, &values, &operands, scenario, split, &outputs);
 	abandon_outputs(&outputs);
+	vl_lab_split_free(split);
 	vl_scenario_free(scenario);
 	return status;
 }

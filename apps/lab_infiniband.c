@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apps/lab_fabric.h"
-
 static void port_config(const struct vl_scenario_infiniband *infiniband,
 			struct vl_infiniband_port_config *config)
 {
@@ -63,7 +61,7 @@ static void describe(const struct vl_scenario *scenario, struct vl_subnet_node *
 	}
 }
 
-struct vl_subnet *vl_lab_make_subnet(const struct vl_scenario *scenario, char *error,
+static struct vl_subnet *make_subnet(const struct vl_scenario *scenario, char *error,
 				     size_t error_size)
 {
 	struct vl_subnet_node *nodes = calloc(scenario->node_count, sizeof(*nodes));
@@ -90,15 +88,33 @@ struct vl_subnet *vl_lab_make_subnet(const struct vl_scenario *scenario, char *e
 	return subnet;
 }
 
-int vl_lab_program(const struct vl_scenario *scenario, const struct vl_subnet *subnet,
-		   unsigned int node, struct vl_channel_adapter *adapter,
-		   struct vl_infiniband_switch *sw, char *error, size_t error_size)
+static int program(const struct vl_lab_fabric *fabric, const struct vl_subnet *subnet, char *error,
+		   size_t error_size)
 {
-	int status = sw ? vl_subnet_program_switch(subnet, node, sw)
-			: vl_subnet_program_channel_adapter(subnet, node, adapter);
+	for (unsigned int i = 0; i < fabric->scenario->node_count; i++) {
+		const struct vl_lab_node *node = &fabric->nodes[i];
+		int status = node->infiniband_switch
+				     ? vl_subnet_program_switch(subnet, i, node->infiniband_switch)
+				     : vl_subnet_program_channel_adapter(subnet, i, node->adapter);
 
-	if (status)
-		snprintf(error, error_size, "%s: %s", scenario->nodes[node].name,
+		if (!status)
+			continue;
+		snprintf(error, error_size, "%s: %s", fabric->scenario->nodes[i].name,
 			 strerror(-status));
+		return status;
+	}
+	return 0;
+}
+
+int vl_lab_manage_subnet(const struct vl_lab_fabric *fabric, struct vl_results *results,
+			 char *error, size_t error_size)
+{
+	struct vl_subnet *subnet = make_subnet(fabric->scenario, error, error_size);
+	int status = subnet ? program(fabric, subnet, error, error_size) : -EINVAL;
+
+	if (!status)
+		vl_subnet_describe_deadlock(subnet, results->possible_deadlock,
+					    sizeof(results->possible_deadlock));
+	vl_subnet_destroy(subnet);
 	return status;
 }

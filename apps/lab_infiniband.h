@@ -7,7 +7,8 @@
 
 #include <stddef.h>
 
-#include "apps/scenario/scenario.h"
+#include "apps/lab_fabric.h"
+#include "apps/report/results.h"
 #include "dataplane/infiniband/subnet_program.h"
 
 /* For who makes the nodes. The configurations point into the scenario. */
@@ -16,13 +17,9 @@ void vl_lab_channel_adapter_config(const struct vl_scenario *scenario, unsigned 
 void vl_lab_infiniband_switch_config(const struct vl_scenario *scenario, unsigned int node,
 				     struct vl_infiniband_switch_config *config);
 
-/* The subnet's nodes have the scenario's numbers. NULL: error says why. */
-struct vl_subnet *vl_lab_make_subnet(const struct vl_scenario *scenario, char *error,
-				     size_t error_size);
-/* Before flows are connected. One of the two is NULL. 0, or a negative errno value with a message.
- */
-int vl_lab_program(const struct vl_scenario *scenario, const struct vl_subnet *subnet,
-		   unsigned int node, struct vl_channel_adapter *adapter,
-		   struct vl_infiniband_switch *sw, char *error, size_t error_size);
+/* All of the subnet manager's work on a fabric, and what it says of deadlock (results); before
+ * flows are connected, as their paths name LIDs. 0, or a negative errno value with a message. */
+int vl_lab_manage_subnet(const struct vl_lab_fabric *fabric, struct vl_results *results,
+			 char *error, size_t error_size);
 
 #endif

@@ -3,28 +3,34 @@
 
 /*
  * The scenario in real time, on two workers: who sends data on one, switches and who receives on
- * the other, so that both copy and check about as much.
+ * the other, so that both copy and check about as much. Of a part of a scenario, one worker runs
+ * all nodes and uses the ports by which links leave.
  */
 
 #include "apps/lab_fabric.h"
+#include "apps/lab_infiniband.h"
 #include "apps/lab_measure.h"
 #include "apps/lab_run.h"
 #include "apps/lab_workload.h"
 #include "apps/scenario/switch_config.h"
 #include "dataplane/capture/live.h"
+#include "dataplane/port/port.h"
 #include "dataplane/runtime/eal.h"
 #include "dataplane/runtime/live_network.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define WORKERS         2u
+#define MAX_WORKERS     2u
 #define SENDING_WORKER  0u
 #define SWITCHED_WORKER 1u
 /* The control thread looks at the clock this often at least, ns. */
 #define SLEEP UINT64_C(1000000)
+/* After the end of a part, as the others may have begun a little later and still need it, ns. */
+#define LINGER UINT64_C(200000000)
 /* Rounds of workers are shorter than that, unless something else has their CPU. */
 #define CAPTURE_DELAY UINT64_C(5000000)
 
@@ -35,6 +41,9 @@ struct lab {
 	struct vl_lab_fabric *fabric;
 	struct vl_lab_meter *meter;
 	struct vl_live_capture *capture; /* NULL: none */
+	unsigned int worker_count;
+	struct vl_port *ports[VL_LAB_MAX_WIRES]; /* as the split numbers them */
+	struct vl_fabric_link no_link;           /* of nodes that run elsewhere */
 	struct vl_error error;
 };
 
@@ -48,15 +57,26 @@ struct visit {
 static struct vl_fabric_link *find_link(const struct vl_lab_fabric *fabric, unsigned int node,
 					unsigned int port)
 {
-	const struct lab *lab = fabric->network;
+	struct lab *lab = fabric->network;
+	struct vl_fabric_link *link = vl_live_network_link(lab->nodes[node], port);
 
-	return vl_live_network_link(lab->nodes[node], port);
+	return link ? link : &lab->no_link;
+}
+
+static bool is_here(const struct lab *lab, unsigned int node)
+{
+	return !lab->run->split || lab->run->split->here[node];
 }
 
 static void choose_workers(struct lab *lab)
 {
 	const struct vl_scenario *scenario = lab->run->scenario;
 
+	if (lab->run->split) {
+		for (unsigned int i = 0; i < scenario->node_count; i++)
+			lab->fabric->nodes[i].worker = is_here(lab, i) ? 0 : VL_LIVE_ELSEWHERE;
+		return;
+	}
 	for (unsigned int i = 0; i < scenario->node_count; i++)
 		lab->fabric->nodes[i].worker =
 			scenario->nodes[i].sw ? SWITCHED_WORKER : SENDING_WORKER;
@@ -64,32 +84,62 @@ static void choose_workers(struct lab *lab)
 		lab->fabric->nodes[vl_lab_sink(&scenario->pairs[i])].worker = SWITCHED_WORKER;
 }
 
+static struct vl_live_node *add_ethernet_node(struct lab *lab, unsigned int node)
+{
+	const struct vl_scenario *scenario = lab->run->scenario;
+	unsigned int worker = lab->fabric->nodes[node].worker;
+	struct vl_endpoint_config endpoint;
+	struct vl_switch_config *sw;
+	struct vl_live_node *added;
+
+	if (!scenario->nodes[node].sw) {
+		vl_lab_endpoint_config(scenario, node, &endpoint);
+		return vl_live_network_add_endpoint(lab->network, worker, &endpoint, &lab->error);
+	}
+	sw = vl_scenario_switch_config(scenario, scenario->nodes[node].sw);
+	if (!sw) {
+		vl_error_set(&lab->error, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	added = vl_live_network_add_switch(lab->network, worker, scenario->nodes[node].name, sw,
+					   &lab->error);
+	free(sw);
+	return added;
+}
+
+static struct vl_live_node *add_infiniband_node(struct lab *lab, unsigned int node)
+{
+	const struct vl_scenario *scenario = lab->run->scenario;
+	unsigned int worker = lab->fabric->nodes[node].worker;
+	struct vl_infiniband_switch_config sw;
+	struct vl_channel_adapter_config adapter;
+
+	if (scenario->nodes[node].sw) {
+		vl_lab_infiniband_switch_config(scenario, node, &sw);
+		return vl_live_network_add_infiniband_switch(
+			lab->network, worker, scenario->nodes[node].name, &sw, &lab->error);
+	}
+	vl_lab_channel_adapter_config(scenario, node, &adapter);
+	return vl_live_network_add_channel_adapter(lab->network, worker, &adapter, &lab->error);
+}
+
 static int add_nodes(struct lab *lab)
 {
 	const struct vl_scenario *scenario = lab->run->scenario;
-	struct vl_endpoint_config endpoint;
-	struct vl_switch_config *sw;
-	unsigned int worker;
+	bool infiniband = vl_scenario_is_infiniband(scenario);
+	struct vl_lab_node *node;
 
 	choose_workers(lab);
 	for (unsigned int i = 0; i < scenario->node_count; i++) {
-		worker = lab->fabric->nodes[i].worker;
-		if (scenario->nodes[i].sw) {
-			sw = vl_scenario_switch_config(scenario, scenario->nodes[i].sw);
-			if (!sw)
-				return vl_error_set(&lab->error, -ENOMEM, "out of memory");
-			lab->nodes[i] = vl_live_network_add_switch(
-				lab->network, worker, scenario->nodes[i].name, sw, &lab->error);
-			free(sw);
-		} else {
-			vl_lab_endpoint_config(scenario, i, &endpoint);
-			lab->nodes[i] = vl_live_network_add_endpoint(lab->network, worker,
-								     &endpoint, &lab->error);
-		}
+		lab->nodes[i] =
+			infiniband ? add_infiniband_node(lab, i) : add_ethernet_node(lab, i);
 		if (!lab->nodes[i])
 			return -EINVAL;
-		lab->fabric->nodes[i].endpoint = vl_live_node_endpoint(lab->nodes[i]);
-		lab->fabric->nodes[i].sw = vl_live_node_switch(lab->nodes[i]);
+		node = &lab->fabric->nodes[i];
+		node->endpoint = vl_live_node_endpoint(lab->nodes[i]);
+		node->sw = vl_live_node_switch(lab->nodes[i]);
+		node->adapter = vl_live_node_channel_adapter(lab->nodes[i]);
+		node->infiniband_switch = vl_live_node_infiniband_switch(lab->nodes[i]);
 	}
 	return 0;
 }
@@ -103,6 +153,8 @@ static int add_cables(struct lab *lab)
 
 	for (unsigned int i = 0; i < scenario->cable_count; i++) {
 		cable = &scenario->cables[i];
+		if (!is_here(lab, cable->a) || !is_here(lab, cable->b))
+			continue;
 		vl_lab_link_config(scenario, cable, false, &forward);
 		vl_lab_link_config(scenario, cable, true, &backward);
 		status = vl_live_network_connect(lab->network, lab->nodes[cable->a], cable->port_a,
@@ -111,13 +163,96 @@ static int add_cables(struct lab *lab)
 		if (status)
 			return status;
 	}
-	return vl_live_network_route(lab->network, &lab->error);
+	return 0;
+}
+
+/* ---- A part of a scenario --------------------------------------------------------------- */
+
+static int open_ports(struct lab *lab)
+{
+	const struct vl_lab_split *split = lab->run->split;
+	const struct vl_port_config config = {
+		.mempools = {vl_live_network_mempool(lab->network, 0)}};
+
+	for (unsigned int i = 0; i < split->port_count; i++) {
+		lab->ports[i] = vl_port_open(split->ports[i], &config, &lab->error);
+		if (!lab->ports[i])
+			return lab->error.code;
+	}
+	return 0;
+}
+
+static int add_wires(struct lab *lab)
+{
+	const struct vl_scenario *scenario = lab->run->scenario;
+	const struct vl_lab_split *split = lab->run->split;
+	int status = open_ports(lab);
+
+	for (unsigned int i = 0; !status && i < split->wire_count; i++) {
+		const struct vl_lab_wire *wire = &split->wires[i];
+		struct vl_link_config config;
+
+		vl_lab_link_config(scenario, &scenario->cables[wire->cable], wire->is_backward,
+				   &config);
+		status = vl_live_network_carry(lab->network, lab->nodes[wire->node], wire->port,
+					       &config, lab->ports[wire->leaves_by],
+					       (uint16_t)wire->cable, &lab->error);
+	}
+	return status;
+}
+
+static int meet(struct lab *lab)
+{
+	fprintf(stderr, "verbline lab: waiting for who runs the other nodes\n");
+	return vl_live_network_meet(lab->network, vl_lab_split_digest(lab->run->scenario),
+				    lab->run->meeting_time, lab->run->interrupted, &lab->error);
+}
+
+static void report_wires(const struct lab *lab)
+{
+	const struct vl_scenario *scenario = lab->run->scenario;
+	const struct vl_lab_split *split = lab->run->split;
+
+	if (split)
+		fprintf(stderr,
+			"verbline lab: of flows to or from other processes, bytes are "
+			"counted where they arrive, and messages where they were asked for\n");
+	for (unsigned int i = 0; split && i < split->wire_count; i++) {
+		const struct vl_lab_wire *wire = &split->wires[i];
+		const struct vl_scenario_cable *cable = &scenario->cables[wire->cable];
+		const struct vl_carrier_counters *counters =
+			&vl_live_network_carrier(lab->nodes[wire->node], wire->port)->counters;
+
+		fprintf(stderr,
+			"verbline lab: %s-%s by %s: sent %" PRIu64 " packets and %" PRIu64
+			" of flow control, received %" PRIu64 " and %" PRIu64 "; lost %" PRIu64
+			", late %" PRIu64 ", malformed %" PRIu64 "\n",
+			scenario->nodes[cable->a].name, scenario->nodes[cable->b].name,
+			split->ports[wire->leaves_by], counters->tx_packets,
+			counters->tx_link_packets, counters->rx_packets, counters->rx_link_packets,
+			counters->rx_lost, counters->rx_late, counters->rx_malformed);
+	}
+}
+
+/* ---- Both ------------------------------------------------------------------------------- */
+
+static int route(struct lab *lab)
+{
+	char error[256];
+	int status;
+
+	if (!vl_scenario_is_infiniband(lab->run->scenario))
+		return vl_live_network_route(lab->network, &lab->error);
+	status = vl_lab_manage_subnet(lab->fabric, lab->run->results, error, sizeof(error));
+	return status ? vl_error_set(&lab->error, status, "%s", error) : 0;
 }
 
 static int start_eal(struct lab *lab, const struct vl_live_network_config *network)
 {
 	const struct vl_eal_config config = {
-		.worker_count = WORKERS,
+		.worker_count = lab->worker_count,
+		.ports = lab->run->split ? lab->run->split->ports : NULL,
+		.port_count = lab->run->split ? lab->run->split->port_count : 0,
 		.memory_mb = vl_live_network_megabytes(network),
 		.argument_count = (int)lab->run->eal_argument_count,
 		.arguments = lab->run->eal_arguments,
@@ -134,7 +269,7 @@ static int add_capture(struct lab *lab)
 	const struct vl_lab_run *run = lab->run;
 	const struct vl_live_capture_config config = {
 		.writer = run->capture,
-		.worker_count = WORKERS,
+		.worker_count = lab->worker_count,
 		.from = run->capture_from,
 		.count = run->capture_count,
 	};
@@ -192,7 +327,7 @@ static int finish_capture(struct lab *lab, int status)
 
 static int build(struct lab *lab)
 {
-	const struct vl_live_network_config config = {.worker_count = WORKERS};
+	const struct vl_live_network_config config = {.worker_count = lab->worker_count};
 	const struct vl_lab_workload_host host = {0}; /* endpoints are polled all the time */
 	const struct vl_scenario *scenario = lab->run->scenario;
 	int status = start_eal(lab, &config);
@@ -211,6 +346,10 @@ static int build(struct lab *lab)
 	status = add_nodes(lab);
 	if (!status)
 		status = add_cables(lab);
+	if (!status && lab->run->split)
+		status = add_wires(lab);
+	if (!status)
+		status = route(lab);
 	if (!status)
 		status = add_capture(lab);
 	if (!status)
@@ -241,7 +380,7 @@ static int take_sample(struct lab *lab, bool *finished)
 
 	*finished = true;
 	vl_lab_meter_begin(lab->meter, vl_live_network_now(lab->network));
-	for (visit.worker = 0; visit.worker < WORKERS; visit.worker++) {
+	for (visit.worker = 0; visit.worker < lab->worker_count; visit.worker++) {
 		status = vl_live_network_call(lab->network, visit.worker, visit_worker, &visit);
 		if (status)
 			return vl_error_set(&lab->error, status,
@@ -278,9 +417,12 @@ static int run_to_end(struct lab *lab)
 	uint64_t interval = scenario->sample_interval < SLEEP ? SLEEP : scenario->sample_interval;
 	uint64_t now = 0, next;
 	bool in_window = scenario->warm_up == 0, finished = false;
-	int status = vl_live_network_start(lab->network, &lab->error);
+	int status = lab->run->split ? meet(lab) : 0;
 
-	while (!status && now < scenario->duration && !finished) {
+	if (!status)
+		status = vl_live_network_start(lab->network, &lab->error);
+	/* A part is not over when its own flows are: those of the others may come by here. */
+	while (!status && now < scenario->duration && (!finished || lab->run->split)) {
 		next = (now / interval + 1) * interval;
 		if (!in_window && next > scenario->warm_up)
 			next = scenario->warm_up;
@@ -298,6 +440,8 @@ static int run_to_end(struct lab *lab)
 			in_window = true;
 		}
 	}
+	if (!status && lab->run->split)
+		status = sleep_until(lab, vl_live_network_now(lab->network) + LINGER);
 	return status;
 }
 
@@ -307,7 +451,7 @@ static void read_workers(const struct lab *lab)
 	struct vl_live_counters counters;
 	double busy;
 
-	for (unsigned int worker = 0; worker < WORKERS; worker++) {
+	for (unsigned int worker = 0; worker < lab->worker_count; worker++) {
 		counters = vl_live_network_counters(lab->network, worker);
 		busy = counters.worker.total_time ? (double)counters.worker.busy_time /
 							    (double)counters.worker.total_time
@@ -323,13 +467,15 @@ static void read_workers(const struct lab *lab)
 
 int vl_lab_run_live(const struct vl_lab_run *run, char *error, size_t error_size)
 {
-	struct lab lab = {.run = run};
+	struct lab lab = {.run = run, .worker_count = run->split ? 1 : MAX_WORKERS};
 	int status = build(&lab);
 
 	if (!status) {
 		status = run_to_end(&lab);
 		vl_live_network_stop(lab.network);
 		read_workers(&lab);
+		if (!status)
+			report_wires(&lab);
 		vl_lab_meter_finish(lab.meter);
 		if (vl_lab_measure_workloads(lab.fabric, run->results) && !status)
 			status = vl_error_set(&lab.error, -ENOMEM,
@@ -341,6 +487,8 @@ int vl_lab_run_live(const struct vl_lab_run *run, char *error, size_t error_size
 	vl_lab_meter_destroy(lab.meter);
 	vl_lab_fabric_destroy(lab.fabric);
 	vl_live_network_destroy(lab.network);
+	for (unsigned int i = 0; i < VL_LAB_MAX_WIRES; i++)
+		vl_port_close(lab.ports[i]);
 	free(lab.nodes);
 	if (vl_eal_is_running())
 		vl_eal_stop();

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "apps/lab_split.h"
 #include "apps/report/results.h"
 #include "apps/view/view.h"
 #include "dataplane/capture/writer.h"
@@ -26,6 +27,10 @@ struct vl_lab_run {
 	void *progress_context;
 	/* The user wants to leave: checked now and then. */
 	const volatile int *interrupted;
+	/* Live: the part of the scenario that runs here, the rest in other processes; NULL: all of
+	 * it. How long to wait for these, ns. */
+	const struct vl_lab_split *split;
+	uint64_t meeting_time;
 	/* Live: for EAL. */
 	char **eal_arguments;
 	unsigned int eal_argument_count;

@@ -94,24 +94,6 @@ static int add_nodes(struct lab *lab, char *error, size_t error_size)
 	return 0;
 }
 
-/* Before flows are connected: their paths name LIDs. */
-static int route_infiniband(struct lab *lab, char *error, size_t error_size)
-{
-	const struct vl_scenario *scenario = lab->run->scenario;
-	struct vl_subnet *subnet = vl_lab_make_subnet(scenario, error, error_size);
-	struct vl_results *results = lab->run->results;
-	int status = subnet ? 0 : -EINVAL;
-
-	for (unsigned int i = 0; !status && i < scenario->node_count; i++)
-		status = vl_lab_program(scenario, subnet, i, lab->fabric->nodes[i].adapter,
-					lab->fabric->nodes[i].infiniband_switch, error, error_size);
-	if (!status)
-		vl_subnet_describe_deadlock(subnet, results->possible_deadlock,
-					    sizeof(results->possible_deadlock));
-	vl_subnet_destroy(subnet);
-	return status;
-}
-
 static int add_cables(struct lab *lab, char *error, size_t error_size)
 {
 	const struct vl_scenario *scenario = lab->run->scenario;
@@ -130,7 +112,7 @@ static int add_cables(struct lab *lab, char *error, size_t error_size)
 			return refuse(lab, status, error, error_size);
 	}
 	if (vl_scenario_is_infiniband(scenario))
-		return route_infiniband(lab, error, error_size);
+		return vl_lab_manage_subnet(lab->fabric, lab->run->results, error, error_size);
 	status = vl_network_route(lab->network);
 	return status ? refuse(lab, status, error, error_size) : 0;
 }
