@@ -80,6 +80,9 @@ static void choose_workers(struct lab *lab)
 	for (unsigned int i = 0; i < scenario->node_count; i++)
 		lab->fabric->nodes[i].worker =
 			scenario->nodes[i].sw ? SWITCHED_WORKER : SENDING_WORKER;
+	/* Ranks of workloads both send and receive: half of them here, half there. */
+	for (unsigned int i = 1; scenario->workloads.count && i < scenario->endpoint_count; i += 2)
+		lab->fabric->nodes[i].worker = SWITCHED_WORKER;
 	for (unsigned int i = 0; i < scenario->pair_count; i++)
 		lab->fabric->nodes[vl_lab_sink(&scenario->pairs[i])].worker = SWITCHED_WORKER;
 }

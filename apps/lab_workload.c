@@ -12,6 +12,7 @@
 
 #define MIN_RNR_TIMER     12
 #define RNR_RETRY_FOREVER 7
+#define LIVE_TIMEOUT      16 /* 268 ms */
 /* What a switch that cuts through waits for. */
 #define CUT_THROUGH_BYTES 64
 #define SECOND            1e9
@@ -74,8 +75,19 @@ static int create_engine(struct vl_lab_workloads *workloads, const struct vl_lab
 	return status;
 }
 
+/* Live, other programs may keep a worker from running for longer than a network ever takes. */
+static uint8_t timeout_of(const struct vl_scenario_workload *workload,
+			  const struct vl_lab_workload_host *host)
+{
+	if (host->is_single_threaded ||
+	    vl_section_has(&vl_scenario_workload_schema, &workload->section, "timeout"))
+		return (uint8_t)workload->timeout;
+	return LIVE_TIMEOUT;
+}
+
 static struct vl_workload_config workload_config(const struct vl_scenario *scenario,
 						 const struct vl_scenario_workload *workload,
+						 const struct vl_lab_workload_host *host,
 						 unsigned int number)
 {
 	uint32_t message = (uint32_t)workload->message_size, largest = largest_message(scenario);
@@ -99,7 +111,7 @@ static struct vl_workload_config workload_config(const struct vl_scenario *scena
 		       .traffic_class =
 			       (uint8_t)(scenario->dscps[workload->priority] << 2 | VL_ECN_ECT0),
 		       .priority = (uint8_t)workload->priority,
-		       .timeout = (uint8_t)workload->timeout,
+		       .timeout = timeout_of(workload, host),
 		       .retry_count = (uint8_t)workload->retries,
 		       .rnr_retry = RNR_RETRY_FOREVER,
 		       .min_rnr_timer = MIN_RNR_TIMER,
@@ -133,7 +145,7 @@ int vl_lab_connect_workloads(struct vl_lab_fabric *fabric, const struct vl_lab_w
 		return status;
 	}
 	for (unsigned int i = 0; !status && i < scenario->workloads.count; i++) {
-		config = workload_config(scenario, &list[i], i);
+		config = workload_config(scenario, &list[i], host, i);
 		status = vl_workload_engine_add(workloads->engine, &config);
 	}
 	if (!status)
@@ -182,23 +194,25 @@ static struct vl_workload_path extend(const struct vl_scenario *scenario,
 				      const struct vl_scenario_links *link)
 {
 	const struct vl_scenario_switch *sw = scenario->nodes[onward_node].sw;
-	double byte = 8 * SECOND / (double)link->rate;
+	double rate = (double)link->rate, byte = 8 * SECOND / rate;
 	struct vl_workload_path path = *onward;
 
 	path.propagation += (double)link->delay;
+	path.source_rate = rate;
 	if (!sw) { /* the destination */
-		path.rate = (double)link->rate;
+		path.rate = path.destination_rate = rate;
 		return path;
 	}
 	/* The slowest link's own time is that of all bytes; the others' that of one packet. */
-	if ((double)link->rate < path.rate) {
-		byte = 8 * SECOND / path.rate;
-		path.rate = (double)link->rate;
+	if (rate < path.rate) {
+		path.store_last += path.store + (sw->cut_through ? 0 : 8 * SECOND / path.rate);
+		path.store = 0;
+		path.rate = rate;
+	} else if (!sw->cut_through) {
+		path.store += byte;
 	}
 	if (sw->cut_through)
 		path.propagation += byte * CUT_THROUGH_BYTES;
-	else
-		path.store += byte;
 	return path;
 }
 
@@ -252,7 +266,8 @@ static struct vl_workload_path path_between(void *context, uint32_t source, uint
 	}
 	free(all);
 	free(queue);
-	return *row ? (*row)[source] : (struct vl_workload_path){.rate = 1};
+	return *row ? (*row)[source]
+		    : (struct vl_workload_path){.rate = 1, .source_rate = 1, .destination_rate = 1};
 }
 
 /* ---- Measuring ----------------------------------------------------------------------------- */

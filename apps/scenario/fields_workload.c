@@ -72,7 +72,7 @@ static const struct vl_field workload_fields[] = {
 	CHOICE_FIELD("verb", WORKLOAD, verb, verbs,
 		     "write (with immediate) or send, of what is pushed [write]"),
 	QUANTITY_FIELD("timeout", WORKLOAD, timeout, COUNT, 0, 31,
-		       "local ACK timeout, 4.096 us * 2^timeout; 0: none [10]"),
+		       "local ACK timeout, 4.096 us * 2^timeout; 0: none [10, live 16]"),
 	QUANTITY_FIELD("retries", WORKLOAD, retries, COUNT, 0, 7, "[7]"),
 	QUANTITY_FIELD("compute", WORKLOAD, compute, DURATION, 0, 3600 * SECOND,
 		       "all-reduce, reduce_scatter: to add a part that came; parameter_server, "

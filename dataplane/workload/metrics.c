@@ -69,13 +69,7 @@ static double line_time(const struct measure *measure, const struct vl_step *ste
 	       SECOND / rate;
 }
 
-/* What a packet of so many bytes, its headers included, takes beyond its time on the slowest link.
- */
-static double latency_of(const struct vl_workload_path *path, uint64_t bytes)
-{
-	return path->propagation + path->store * (double)bytes;
-}
-
+/* The longest packet and the last one of a step, as they are on the line. */
 static uint64_t longest_packet(const struct measure *measure, const struct vl_step *step)
 {
 	const struct vl_workload_config *config = measure->config;
@@ -88,6 +82,25 @@ static uint64_t longest_packet(const struct measure *measure, const struct vl_st
 	return longest + measure->measures->packet_overhead;
 }
 
+static uint64_t last_packet(const struct measure *measure, const struct vl_step *step)
+{
+	const struct vl_workload_config *config = measure->config;
+	uint64_t last = step->bytes % config->message_size;
+	uint32_t mtu = 128u << config->qp.path_mtu;
+
+	if (!last)
+		last = config->message_size;
+	last %= mtu;
+	return (last ? last : mtu) + measure->measures->packet_overhead;
+}
+
+static double latency_of(const struct measure *measure, const struct vl_step *step,
+			 const struct vl_workload_path *path)
+{
+	return path->propagation + path->store * (double)longest_packet(measure, step) +
+	       path->store_last * (double)last_packet(measure, step);
+}
+
 static double ideal_of(const struct measure *measure, const struct vl_step *step)
 {
 	uint32_t request = measure->measures->packet_overhead + RETH;
@@ -97,11 +110,11 @@ static double ideal_of(const struct measure *measure, const struct vl_step *step
 	if (step->kind == VL_STEP_COMPUTE)
 		return 0;
 	path = path_of(measure, step->source, step->destination);
-	ideal = line_time(measure, step, path.rate) +
-		latency_of(&path, longest_packet(measure, step));
+	ideal = line_time(measure, step, path.rate) + latency_of(measure, step, &path);
 	if (step->kind == VL_STEP_READ) {
 		back = path_of(measure, step->destination, step->source);
-		ideal += request * 8 * SECOND / back.rate + latency_of(&back, request);
+		ideal += request * (8 * SECOND / back.rate + back.store + back.store_last) +
+			 back.propagation;
 	}
 	return ideal;
 }
@@ -143,15 +156,14 @@ static bool find_port_times(struct measure *measure)
 	for (uint32_t i = 0; sends && i < plan->step_count; i++) {
 		const struct vl_step *step = &plan->steps[i];
 		struct vl_workload_path path;
-		double time, least;
+		double least;
 
 		if (step->kind == VL_STEP_COMPUTE)
 			continue;
 		path = path_of(measure, step->source, step->destination);
-		time = line_time(measure, step, path.rate);
-		sends[step->source] += time;
-		gets[step->destination] += time;
-		least = latency_of(&path, longest_packet(measure, step));
+		sends[step->source] += line_time(measure, step, path.source_rate);
+		gets[step->destination] += line_time(measure, step, path.destination_rate);
+		least = path.propagation;
 		if (!latency || least < latency)
 			latency = least;
 	}

@@ -8,7 +8,7 @@
  *
  * Slowdown is the time over the ideal one, which is the time with the network to oneself: the bits
  * on the line, headers, preamble and gap included, at the rate of the slowest link of the path, and
- * the path's latency (propagation, and the longest packet stored once more in each further link).
+ * the path's latency (propagation, and a packet stored once more for each further link).
  * The ideal time of a job is the longest way through its steps that wait for each other, or, where
  * all of a plan is one job, the time that some rank's own link takes for all that it sends or gets,
  * whichever is longer. No network can be faster, so slowdowns are 1 or more (less by rounding).
@@ -45,12 +45,15 @@ struct vl_distribution vl_values_distribution(struct vl_values *values);
 /* (sum x)^2 / (n sum x^2): 1 if all are alike, 1 / n if one has all; 0 without values. */
 double vl_values_jain(const struct vl_values *values);
 
-/* How data gets from one endpoint to another if nobody else is there. */
+/* How data gets from one endpoint to another if nobody else is there. Where packets are stored
+ * before they are forwarded, a link beside the slowest takes the time of one of them more: of the
+ * longest before the slowest link (or at the same rate), of the last one behind it. */
 struct vl_workload_path {
-	double rate;        /* bit/s, of the slowest link */
+	double rate;                          /* bit/s, of the slowest link */
+	double source_rate, destination_rate; /* bit/s, of the endpoints' own links */
 	double propagation; /* ns, and whatever else a packet of any length takes */
-	double store; /* ns for each byte of the longest packet: what it takes once more on each
-			 further link, where it is stored before it is forwarded */
+	double store;       /* ns for each byte of the longest packet */
+	double store_last;  /* ns for each byte of the last packet */
 };
 
 struct vl_workload_measures {
