@@ -182,7 +182,8 @@ int vl_faults_attach_host(struct vl_faults *faults, struct vl_host *host, uint32
  * together, and the verdicts on the peer. */
 void vl_faults_print(struct vl_faults *faults, FILE *out);
 json_t *vl_faults_json(struct vl_faults *faults);
-/* Whether a verdict was asked for, and is that the peer failed: the command's exit status. */
+/* Whether a verdict was asked for, and is that the peer failed, or that nothing was to be judged:
+ * the command's exit status. */
 bool vl_faults_has_failed(struct vl_faults *faults);
 void vl_faults_destroy(struct vl_faults *faults);
 

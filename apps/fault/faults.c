@@ -366,7 +366,7 @@ bool vl_faults_has_failed(struct vl_faults *faults)
 {
 	const struct vl_verdict *verdict = judge(faults);
 
-	return verdict && vl_verdict_has_failed(verdict);
+	return verdict && (vl_verdict_has_failed(verdict) || !vl_verdict_has_judged(verdict));
 }
 
 static void print_engines(const struct vl_faults *faults, FILE *out)

@@ -335,7 +335,7 @@ const struct vl_command vl_gen_command = {
 		"(--show prints one to start from, --keys explains all).\n\n"
 		"Exit status: 0, or 1 if queue pairs failed, messages did not complete, or a rate "
 		"was "
-		"missed by more than 0.1% (one that CNPs kept down is not).",
+		"missed by more than 0.1% (one that CNPs kept down is excused, and said to be).",
 	.examples =
 		"verbline gen --loopback -D 3\n"
 		"verbline gen --port af_packet:eth1 --ip 10.0.0.1/24 --to 10.0.0.2 -q 4 -s 64KiB\n"

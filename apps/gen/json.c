@@ -94,6 +94,9 @@ static json_t *group_json(const struct gen_group_result *result)
 	put(object, "failed_qps", whole(result->failed));
 	put(object, "unfinished_qps", whole(result->unfinished));
 	put(object, "completion_time", times_json(&result->completion));
+	/* Else a message completes when it has left. */
+	put(object, "completion_is_acknowledged",
+	    json_boolean(result->group->transport == VL_SCENARIO_RC));
 	if (result->one_way.times.count)
 		put(object, "one_way_latency", one_way_json(result));
 	if (!(result->asked > 0))
@@ -241,8 +244,9 @@ static json_t *checks_json(const struct gen_check *checks, unsigned int count)
 
 	for (unsigned int i = 0; i < count; i++)
 		json_array_append_new(list,
-				      json_pack("{s:s,s:b,s:s}", "name", checks[i].name, "passed",
-						(int)checks[i].passed, "text", checks[i].text));
+				      json_pack("{s:s,s:b,s:b,s:s}", "name", checks[i].name,
+						"passed", (int)checks[i].passed, "excused",
+						(int)checks[i].is_excused, "text", checks[i].text));
 	return list;
 }
 

@@ -25,6 +25,7 @@ struct gen_group_result {
 	double best_goodput;      /* bit/s of the best whole second, or goodput */
 	enum vl_rate_count counts;
 	uint64_t held_back, put_off;
+	uint64_t cnp_rx;             /* of its queue pairs */
 	uint32_t failed, unfinished; /* queue pairs */
 	struct vl_histogram completion, pacing;
 	/* Of messages with immediate data, as the peer found it; the worst clock of its shares. */
@@ -47,7 +48,8 @@ const char *gen_clock_text(enum vl_control_clock_kind clock);
 struct gen_check {
 	const char *name;
 	bool passed;
-	char text[300];
+	bool is_excused; /* passed, though it was not so: the text says why */
+	char text[400];
 };
 #define GEN_MAX_CHECKS (2 * GEN_MAX_GROUPS + GEN_MAX_STREAMS)
 /* What must be: rates held, no queue pair failed, all that was to complete has. Returns how many

@@ -59,12 +59,33 @@ static void print_times(const char *heading, const struct gen_run *run,
 		histogram = histogram_of(&groups[i], histogram_offset);
 		if (!histogram->count)
 			continue;
+		if (histogram == &groups[i].one_way.times &&
+		    !gen_one_way_is_measurable(&groups[i])) {
+			fprintf(out, "  %-28s %9s %9s %9s %9s %9s %9s %9s\n", groups[i].group->name,
+				"-", "-", "-", "-", "-", "-", "-");
+			continue;
+		}
 		fprintf(out, "  %-28s %9.2f", groups[i].group->name,
 			(double)histogram->least / 1e3);
 		for (unsigned int n = 0; n < PART_COUNT; n++)
 			fprintf(out, " %9.2f",
 				(double)vl_histogram_percentile(histogram, parts[n]) / 1e3);
 		fprintf(out, " %9.2f\n", (double)histogram->most / 1e3);
+	}
+}
+
+/* What nobody acknowledges is over when it has left. */
+static void print_unanswered(const struct gen_run *run, const struct gen_group_result *groups,
+			     FILE *out)
+{
+	for (unsigned int i = 0; i < run->config->groups.count; i++) {
+		const struct gen_group *group = groups[i].group;
+
+		if (groups[i].completion.count && group->transport != VL_SCENARIO_RC)
+			fprintf(out,
+				"  %s: the sender's times: nothing answers %s, so a message "
+				"completes when it has left\n",
+				group->name, group->transport == VL_SCENARIO_UC ? "UC" : "UD");
 	}
 }
 
@@ -213,6 +234,7 @@ void gen_report_tables(const struct gen_run *run, const struct gen_group_result 
 	}
 	print_times("completion time, us", run, groups,
 		    offsetof(struct gen_group_result, completion), out);
+	print_unanswered(run, groups, out);
 	print_one_way(run, groups, out);
 	print_times("pacing error, us", run, groups, offsetof(struct gen_group_result, pacing),
 		    out);

@@ -64,6 +64,13 @@ static void print_sent(const struct pfc_run *run, FILE *out)
 	}
 }
 
+/* Of a storm of one frame there is no gap. */
+static const char *gap_text(const struct vl_pfc_storm *storm, uint64_t time,
+			    char text[VL_QUANTITY_TEXT])
+{
+	return storm->gaps.count ? duration(time, text) : "-";
+}
+
 static void print_gaps(const struct pfc_run *run, FILE *out)
 {
 	const struct vl_pfc_storm *any = &run->stage->ports[0].storm;
@@ -81,10 +88,10 @@ static void print_gaps(const struct pfc_run *run, FILE *out)
 			"%-24.24s %10" PRIu64 " %10s %10s %10s %8" PRIu64 " %8" PRIu64 " %8" PRIu64
 			"\n",
 			run->stage->ports[i].port->name, storm->gaps.count,
-			duration(vl_histogram_percentile(&storm->gaps, 0.5), texts[0]),
-			duration(vl_histogram_percentile(&storm->gaps, 0.9999), texts[1]),
-			duration(storm->gaps.count ? storm->gaps.most : 0, texts[2]),
-			storm->stolen_gaps, storm->late_gaps, storm->broken);
+			gap_text(storm, vl_histogram_percentile(&storm->gaps, 0.5), texts[0]),
+			gap_text(storm, vl_histogram_percentile(&storm->gaps, 0.9999), texts[1]),
+			gap_text(storm, storm->gaps.most, texts[2]), storm->stolen_gaps,
+			storm->late_gaps, storm->broken);
 	}
 }
 

@@ -65,7 +65,8 @@ const struct vl_command vl_verdict_command = {
 		"at the other host, or at its port of the switch; a pcapng of a run with --events "
 		"also says what did not reach the wire. The same is judged live by "
 		"option --verdict of endpoint and gen, which also provoke what is to be seen "
-		"(--events). Exit status 1: it failed in something.",
+		"(--events). Exit status 1: it failed in something, or nothing of it could be "
+		"judged.",
 	.examples = "verbline verdict run.pcapng --peer 10.0.0.2\n"
 		    "verbline verdict run.pcap --peer 10.0.0.2 --expect-data-dscp 26 --rate 25Gb/s",
 	.options = options,
@@ -187,14 +188,13 @@ static int verdict_main(const struct vl_command *command, int argc, char **argv)
 			"'verbline inspect' lists the hosts",
 			operands.values[0], values.peer,
 			values.interface == UINT64_MAX ? "" : " at that interface");
-		status = VL_EXIT_USAGE;
-	}
-	if (status != VL_EXIT_USAGE) {
+		status = VL_EXIT_FAILED;
+	} else if (status != VL_EXIT_USAGE) {
 		if (!values.json || strcmp(values.json, "-"))
 			vl_verdict_print(verdict, stdout);
 		if (values.json && write_json(command, verdict, &output) != VL_EXIT_OK)
 			status = VL_EXIT_FAILED;
-		if (vl_verdict_has_failed(verdict))
+		if (vl_verdict_has_failed(verdict) || !vl_verdict_has_judged(verdict))
 			status = VL_EXIT_FAILED;
 	}
 	vl_verdict_destroy(verdict);

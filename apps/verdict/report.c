@@ -73,6 +73,10 @@ void vl_verdict_print(const struct vl_verdict *verdict, FILE *out)
 		" to it: %u pass, %u fail, %u not seen\n",
 		verdict->frames_received, verdict->frames_transmitted, counts[VL_VERDICT_PASS],
 		counts[VL_VERDICT_FAIL], counts[VL_VERDICT_NOT_SEEN]);
+	if (!vl_verdict_has_judged(verdict))
+		fprintf(out, "  Nothing was judged, which is no pass: %s\n",
+			verdict->frames_received ? "nothing came up that a verdict is about"
+						 : "no frame of the peer was seen");
 	for (unsigned int kind = 0; kind < VL_VERDICT_COUNT; kind++)
 		print_one(verdict, (enum vl_verdict_kind)kind, out);
 	if (verdict->not_judged)

@@ -325,6 +325,15 @@ const char *vl_verdict_evidence(const struct vl_verdict *verdict, enum vl_verdic
 	return n - bad < good ? tally->good[n - bad] : NULL;
 }
 
+bool vl_verdict_has_judged(const struct vl_verdict *verdict)
+{
+	for (unsigned int kind = 0; kind < VL_VERDICT_COUNT; kind++) {
+		if (vl_verdict_result(verdict, (enum vl_verdict_kind)kind) != VL_VERDICT_NOT_SEEN)
+			return true;
+	}
+	return false;
+}
+
 bool vl_verdict_has_failed(const struct vl_verdict *verdict)
 {
 	for (unsigned int kind = 0; kind < VL_VERDICT_COUNT; kind++) {

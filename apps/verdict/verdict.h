@@ -125,6 +125,8 @@ bool vl_verdict_measure(const struct vl_verdict *verdict, enum vl_verdict_kind k
 /* The n-th of the packets that show it, in words, failures first; NULL: no more. */
 const char *vl_verdict_evidence(const struct vl_verdict *verdict, enum vl_verdict_kind kind,
 				unsigned int n);
+/* Whether any verdict is a pass or a failure: else nothing was checked. */
+bool vl_verdict_has_judged(const struct vl_verdict *verdict);
 /* Whether any verdict is a failure. */
 bool vl_verdict_has_failed(const struct vl_verdict *verdict);
 

@@ -56,6 +56,30 @@ static void test_counted(void)
 	expect("grep -c 1.000000000000 out.hgrm", 0, "1");
 }
 
+/* CNPs excuse a rate that is not held, and the report says that it was not. */
+static void test_excused_rate(void)
+{
+	json_t *root, *check;
+
+	expect("printf 'events:\n- {name: slow, on: transmitted, opcode: data, every: 100, "
+	       "action: cnp}\n' > e.yaml; "
+	       "$V --loopback --no-hugepages --events e.yaml --rate 2Gb/s --cc dcqcn -D 1s --json "
+	       "excused.json",
+	       0, "the rate was not held, excused as congestion control obeyed");
+	root = read_json("excused.json");
+	check = json_array_get(json_object_get(root, "checks"), 1);
+	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(check, "name")), "rate");
+	CU_ASSERT_TRUE(json_is_true(json_object_get(check, "excused")));
+	json_decref(root);
+}
+
+/* Nobody answers UC: the table says whose times these are. */
+static void test_unanswered(void)
+{
+	expect("$V --loopback --no-hugepages --transport UC --verb write -n 100", 0,
+	       "nothing answers UC, so a message completes when it has left");
+}
+
 /* Every transport and verb, in groups of a file. */
 static void test_file(void)
 {
@@ -233,11 +257,18 @@ static void test_usage(void)
 }
 
 static const struct test tests[] = {
-	{"counted", test_counted},   {"file", test_file},
-	{"rate", test_rate},         {"streams", test_streams},
-	{"ramp", test_ramp},         {"live", test_live},
-	{"one_way", test_one_way},   {"roce_streams", test_roce_streams},
-	{"perftest", test_perftest}, {"usage", test_usage},
+	{"counted", test_counted},
+	{"excused_rate", test_excused_rate},
+	{"unanswered", test_unanswered},
+	{"file", test_file},
+	{"rate", test_rate},
+	{"streams", test_streams},
+	{"ramp", test_ramp},
+	{"live", test_live},
+	{"one_way", test_one_way},
+	{"roce_streams", test_roce_streams},
+	{"perftest", test_perftest},
+	{"usage", test_usage},
 };
 
 int main(int argc, char **argv)
