@@ -269,6 +269,24 @@ void vl_print_wrapped(FILE *out, const char *text, unsigned int indent, unsigned
 	fputc('\n', out);
 }
 
+bool vl_option_is_of(const struct vl_option *option, const char *section)
+{
+	if (!option->section || !section)
+		return option->section == section;
+	return !strcmp(option->section, section);
+}
+
+const char *vl_options_section(const struct vl_command *command, unsigned int index)
+{
+	const char *section = command->options[index].section;
+
+	for (unsigned int i = 0; section && i < index; i++) {
+		if (vl_option_is_of(&command->options[i], section))
+			return NULL;
+	}
+	return section;
+}
+
 static void print_option(const struct vl_option *option, FILE *out)
 {
 	char left[80];
@@ -288,10 +306,19 @@ static void print_option(const struct vl_option *option, FILE *out)
 	vl_print_wrapped(out, option->help, HELP_COLUMN, column);
 }
 
+static void print_section(const struct vl_command *command, const char *section, FILE *out)
+{
+	for (unsigned int i = 0; i < command->option_count; i++) {
+		if (vl_option_is_of(&command->options[i], section))
+			print_option(&command->options[i], out);
+	}
+}
+
 void vl_options_help(const struct vl_command *command, FILE *out)
 {
 	static const struct vl_option help = {'h', "help", NULL, "Print this text", VL_OPTION_FLAG,
-					      0,   0,      0,    VL_QUANTITY_COUNT, NULL};
+					      0,   0,      0,    VL_QUANTITY_COUNT, NULL,
+					      NULL};
 	const char *line = command->examples;
 
 	fprintf(out, "Usage: verbline %s [OPTION...]%s%s%s\n\n", command->name,
@@ -299,9 +326,16 @@ void vl_options_help(const struct vl_command *command, FILE *out)
 		command->takes_eal_options ? " [-- EAL-OPTION...]" : "");
 	vl_print_wrapped(out, command->description, 0, 0);
 	fprintf(out, "\nOptions:\n");
-	for (unsigned int i = 0; i < command->option_count; i++)
-		print_option(&command->options[i], out);
+	print_section(command, NULL, out);
 	print_option(&help, out);
+	for (unsigned int i = 0; i < command->option_count; i++) {
+		const char *section = vl_options_section(command, i);
+
+		if (!section)
+			continue;
+		fprintf(out, "\n%s:\n", section);
+		print_section(command, section, out);
+	}
 	if (line)
 		fprintf(out, "\nExamples:\n");
 	while (line && *line) {

@@ -52,6 +52,9 @@ struct vl_option {
 	uint64_t least, most;
 	enum vl_quantity quantity;
 	const char *const *choices; /* ends with NULL */
+	/* Heading that the help puts it under, for what several commands have; NULL: the command's
+	 * own, which come first. */
+	const char *section;
 };
 
 struct vl_command {
@@ -86,6 +89,10 @@ enum vl_options_result {
 enum vl_options_result vl_options_parse(const struct vl_command *command, int argc, char **argv,
 					void *values, struct vl_operands *operands, char *error,
 					size_t error_size);
+/* The heading of the option at index, if it is the first of its section; NULL: it is not. The
+ * options of a section need not stand together. */
+const char *vl_options_section(const struct vl_command *command, unsigned int index);
+bool vl_option_is_of(const struct vl_option *option, const char *section);
 void vl_options_help(const struct vl_command *command, FILE *out);
 
 /* Parses, prints the help or the error, and returns -1 if the command is to go on, else the exit

@@ -62,39 +62,47 @@ struct vl_fault_options {
 
 /* Rows of an option table; type_: the structure of the command's values, member_: the struct
  * vl_fault_options in it. */
+#define VL_FAULT_SECTION "Faults on purpose, as a test target"
+
 #define VL_FAULT_OPTIONS(type_, member_)                                                           \
-	{.name = "events",                                                                         \
+	{.section = VL_FAULT_SECTION,                                                              \
+	 .name = "events",                                                                         \
 	 .argument = "FILE",                                                                       \
 	 .help = "Faults on purpose: a YAML list of events, or the name of a ready one "           \
 		 "('verbline faults' lists them, and all keys)",                                   \
 	 .type = VL_OPTION_TEXT,                                                                   \
 	 .offset = offsetof(type_, member_.events)},                                               \
-		{.name = "cnp-interval",                                                           \
+		{.section = VL_FAULT_SECTION,                                                      \
+		 .name = "cnp-interval",                                                           \
 		 .argument = "TIME",                                                               \
 		 .help = "Least time between CNPs, whole microseconds [the congestion control's]", \
 		 .type = VL_OPTION_QUANTITY,                                                       \
 		 .offset = offsetof(type_, member_.cnp_interval),                                  \
 		 .quantity = VL_QUANTITY_DURATION,                                                 \
 		 .most = UINT64_C(131071000)},                                                     \
-		{.name = "cnp-scope",                                                              \
+		{.section = VL_FAULT_SECTION,                                                      \
+		 .name = "cnp-scope",                                                              \
 		 .argument = "SCOPE",                                                              \
 		 .help = "What shares that time: each qp, all QPs of an ip, or the port [qp]",     \
 		 .type = VL_OPTION_CHOICE,                                                         \
 		 .offset = offsetof(type_, member_.cnp_scope),                                     \
 		 .choices = vl_fault_cnp_scopes},                                                  \
-		{.name = "cnp-dscp",                                                               \
+		{.section = VL_FAULT_SECTION,                                                      \
+		 .name = "cnp-dscp",                                                               \
 		 .argument = "DSCP",                                                               \
 		 .help = "DSCP of CNPs [48]",                                                      \
 		 .type = VL_OPTION_NUMBER,                                                         \
 		 .offset = offsetof(type_, member_.cnp_dscp),                                      \
 		 .most = 63},                                                                      \
-		{.name = "cnp-priority",                                                           \
+		{.section = VL_FAULT_SECTION,                                                      \
+		 .name = "cnp-priority",                                                           \
 		 .argument = "PRIORITY",                                                           \
 		 .help = "Priority (PCP) of CNPs [6]",                                             \
 		 .type = VL_OPTION_NUMBER,                                                         \
 		 .offset = offsetof(type_, member_.cnp_priority),                                  \
 		 .most = 7},                                                                       \
-		{.name = "drain-rate",                                                             \
+		{.section = VL_FAULT_SECTION,                                                      \
+		 .name = "drain-rate",                                                             \
 		 .argument = "RATE",                                                               \
 		 .help = "Slow receiver: take frames in no faster than this [line rate]",          \
 		 .type = VL_OPTION_QUANTITY,                                                       \
@@ -102,7 +110,8 @@ struct vl_fault_options {
 		 .quantity = VL_QUANTITY_RATE,                                                     \
 		 .least = 1000000,                                                                 \
 		 .most = UINT64_C(1600000000000)},                                                 \
-		{.name = "drain-buffer",                                                           \
+		{.section = VL_FAULT_SECTION,                                                      \
+		 .name = "drain-buffer",                                                           \
 		 .argument = "SIZE",                                                               \
 		 .help = "Slow receiver: room for frames that wait [256KiB]",                      \
 		 .type = VL_OPTION_QUANTITY,                                                       \
@@ -110,20 +119,23 @@ struct vl_fault_options {
 		 .quantity = VL_QUANTITY_SIZE,                                                     \
 		 .least = 16384,                                                                   \
 		 .most = UINT64_C(1) << 26},                                                       \
-		{.name = "drain-overflow",                                                         \
+		{.section = VL_FAULT_SECTION,                                                      \
+		 .name = "drain-overflow",                                                         \
 		 .argument = "WHAT",                                                               \
 		 .help = "Slow receiver: drop what finds no room, or send pfc pauses from half "   \
 			 "full on [drop]",                                                         \
 		 .type = VL_OPTION_CHOICE,                                                         \
 		 .offset = offsetof(type_, member_.drain_overflow),                                \
 		 .choices = vl_fault_drain_overflows},                                             \
-		{.name = "drain-priority",                                                         \
+		{.section = VL_FAULT_SECTION,                                                      \
+		 .name = "drain-priority",                                                         \
 		 .argument = "PRIORITY",                                                           \
 		 .help = "Slow receiver: the priority that its pauses are for [3]",                \
 		 .type = VL_OPTION_NUMBER,                                                         \
 		 .offset = offsetof(type_, member_.drain_priority),                                \
 		 .most = 7},                                                                       \
-		{.name = "receive-rate",                                                           \
+		{.section = VL_FAULT_SECTION,                                                      \
+		 .name = "receive-rate",                                                           \
 		 .argument = "N",                                                                  \
 		 .help = "Receives posted per second on each connection; messages beyond are "     \
 			 "refused with RNR NAKs [no limit]",                                       \
@@ -131,14 +143,16 @@ struct vl_fault_options {
 		 .offset = offsetof(type_, member_.receive_rate),                                  \
 		 .least = 1,                                                                       \
 		 .most = 1000000000},                                                              \
-		{.name = "receive-burst",                                                          \
+		{.section = VL_FAULT_SECTION,                                                      \
+		 .name = "receive-burst",                                                          \
 		 .argument = "N",                                                                  \
 		 .help = "Receives posted at most at a time, with --receive-rate [16]",            \
 		 .type = VL_OPTION_NUMBER,                                                         \
 		 .offset = offsetof(type_, member_.receive_burst),                                 \
 		 .least = 1,                                                                       \
 		 .most = 65536},                                                                   \
-		{.name = "rnr-timer",                                                              \
+		{.section = VL_FAULT_SECTION,                                                      \
+		 .name = "rnr-timer",                                                              \
 		 .argument = "TIME",                                                               \
 		 .help = "How long the RNR NAKs of --receive-rate ask to wait [640us]",            \
 		 .type = VL_OPTION_QUANTITY,                                                       \
@@ -146,14 +160,16 @@ struct vl_fault_options {
 		 .quantity = VL_QUANTITY_DURATION,                                                 \
 		 .least = 10000,                                                                   \
 		 .most = UINT64_C(655360000)},                                                     \
-		{.name = "coalesce-acks",                                                          \
+		{.section = VL_FAULT_SECTION,                                                      \
+		 .name = "coalesce-acks",                                                          \
 		 .argument = "N",                                                                  \
 		 .help = "Send only every n-th ACK of a connection [1]",                           \
 		 .type = VL_OPTION_NUMBER,                                                         \
 		 .offset = offsetof(type_, member_.coalesce_acks),                                 \
 		 .least = 1,                                                                       \
 		 .most = 65536},                                                                   \
-		{.name = "coalesce-delay",                                                         \
+		{.section = VL_FAULT_SECTION,                                                      \
+		 .name = "coalesce-delay",                                                         \
 		 .argument = "TIME",                                                               \
 		 .help = "Send a coalesced ACK after this time at the latest [10us]",              \
 		 .type = VL_OPTION_QUANTITY,                                                       \

@@ -70,62 +70,65 @@ int vl_host_check_input(const struct vl_host_options *options, const char *input
 /* The traffic class that --dscp asks for; dscp where none was given. */
 uint8_t vl_host_traffic_class(const struct vl_host_options *options, uint8_t dscp, uint8_t ecn);
 
+#define VL_HOST_PORT_SECTION   "Ports, addresses, workers"
+#define VL_HOST_OUTPUT_SECTION "Outputs and resources"
+
 /* clang-format off */
 #define VL_HOST_OPTIONS(type_, member_)                                                            \
-	{.name = "port", .argument = "PORT",                                                       \
+	{.section = VL_HOST_PORT_SECTION, .name = "port", .argument = "PORT",                                                       \
 	 .help = "Port to use, may be repeated: pci:ADDRESS, af_packet:INTERFACE, "                \
 		 "af_xdp:INTERFACE, tap:NAME, memif:PATH, pcap:IN,OUT, ring:NAME, null",           \
 	 .type = VL_OPTION_TEXTS, .offset = offsetof(type_, member_.ports)},                       \
-	{.name = "ip", .argument = "ADDRESS/PREFIX",                                               \
+	{.section = VL_HOST_PORT_SECTION, .name = "ip", .argument = "ADDRESS/PREFIX",                                               \
 	 .help = "IPv4 or IPv6 address of the port, may be repeated; with several ports "          \
 		 "ADDRESS/PREFIX@N is for the Nth, from 0",                                        \
 	 .type = VL_OPTION_TEXTS, .offset = offsetof(type_, member_.addresses)},                   \
-	{.name = "gateway", .argument = "ADDRESS",                                                 \
+	{.section = VL_HOST_PORT_SECTION, .name = "gateway", .argument = "ADDRESS",                                                 \
 	 .help = "Router to other subnets, one for each of IPv4 and IPv6; @N as for --ip",         \
 	 .type = VL_OPTION_TEXTS, .offset = offsetof(type_, member_.gateways)},                    \
-	{.name = "mac", .argument = "ADDRESS",                                                     \
+	{.section = VL_HOST_PORT_SECTION, .name = "mac", .argument = "ADDRESS",                                                     \
 	 .help = "MAC address to use in place of the port's own; @N as for --ip",                  \
 	 .type = VL_OPTION_TEXTS, .offset = offsetof(type_, member_.macs)},                        \
-	{.name = "vlan", .argument = "ID",                                                         \
+	{.section = VL_HOST_PORT_SECTION, .name = "vlan", .argument = "ID",                                                         \
 	 .help = "VLAN that all frames are tagged with [no tag]",                                  \
 	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.vlan), .least = 0, .most = 4094}, \
-	{.name = "pcp", .argument = "N",                                                           \
+	{.section = VL_HOST_PORT_SECTION, .name = "pcp", .argument = "N",                                                           \
 	 .help = "Priority (service level) of the queue pairs, which the tag carries [0]",         \
 	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.pcp), .least = 0, .most = 7}, \
-	{.name = "dscp", .argument = "N",                                                          \
+	{.section = VL_HOST_PORT_SECTION, .name = "dscp", .argument = "N",                                                          \
 	 .help = "DSCP of the queue pairs' packets [the command's default]",                       \
 	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.dscp), .least = 0, .most = 63}, \
-	{.name = "mtu", .argument = "BYTES",                                                       \
+	{.section = VL_HOST_PORT_SECTION, .name = "mtu", .argument = "BYTES",                                                       \
 	 .help = "MTU of the port, the longest IP packet [4200, or what the port has]",            \
 	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.mtu), .least = 1280, .most = 9600}, \
-	{.letter = 'm', .name = "path-mtu", .argument = "BYTES",                                   \
+	{.section = VL_HOST_PORT_SECTION, .letter = 'm', .name = "path-mtu", .argument = "BYTES",                                   \
 	 .help = "Path MTU: auto, 256, 512, 1024, 2048 or 4096 [auto: the largest that fits]",     \
 	 .type = VL_OPTION_CHOICE, .offset = offsetof(type_, member_.path_mtu), .choices = vl_host_path_mtu_choices}, \
-	{.name = "pfc-response-delay", .argument = "TIME",                                         \
+	{.section = VL_HOST_PORT_SECTION, .name = "pfc-response-delay", .argument = "TIME",                                         \
 	 .help = "Heed received pauses so long after they came [0ns]",                             \
 	 .type = VL_OPTION_QUANTITY, .offset = offsetof(type_, member_.pfc_response_delay),        \
 	 .most = UINT64_C(1000000000), .quantity = VL_QUANTITY_DURATION},                          \
-	{.name = "workers", .argument = "N",                                                       \
+	{.section = VL_HOST_PORT_SECTION, .name = "workers", .argument = "N",                                                       \
 	 .help = "Polling workers, a CPU each; each has a share of the connections [1]",           \
 	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.workers), .least = 1, .most = 64}, \
-	{.name = "pcap", .argument = "FILE",                                                       \
+	{.section = VL_HOST_OUTPUT_SECTION, .name = "pcap", .argument = "FILE",                                                       \
 	 .help = "Write the frames of all ports, as they are on the wire, to FILE; *.pcapng "      \
 		 "also says which way they went and what was done to them",                        \
 	 .type = VL_OPTION_TEXT, .offset = offsetof(type_, member_.pcap)},                         \
-	{.name = "pcap-snaplen", .argument = "BYTES",                                              \
+	{.section = VL_HOST_OUTPUT_SECTION, .name = "pcap-snaplen", .argument = "BYTES",                                              \
 	 .help = "Most bytes of a frame that are written [65535: all]",                            \
 	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.pcap_snaplen), .least = 64, .most = 65535}, \
-	{.name = "json", .argument = "FILE",                                                       \
+	{.section = VL_HOST_OUTPUT_SECTION, .name = "json", .argument = "FILE",                                                       \
 	 .help = "Write the results, for programs, to FILE ('-': to standard output)",             \
 	 .type = VL_OPTION_TEXT, .offset = offsetof(type_, member_.json)},                         \
-	{.name = "telemetry", .argument = "NAME",                                                  \
+	{.section = VL_HOST_OUTPUT_SECTION, .name = "telemetry", .argument = "NAME",                                                  \
 	 .help = "Serve counters by DPDK's telemetry socket, "                                     \
 		 "/run/dpdk/NAME/dpdk_telemetry.v2",                                               \
 	 .type = VL_OPTION_TEXT, .offset = offsetof(type_, member_.telemetry)},                    \
-	{.name = "seed", .argument = "N",                                                          \
+	{.section = VL_HOST_OUTPUT_SECTION, .name = "seed", .argument = "N",                                                          \
 	 .help = "Seed of all random numbers [1]",                                                 \
 	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.seed), .least = 0, .most = UINT64_MAX - 1}, \
-	{.name = "no-hugepages",                                                                   \
+	{.section = VL_HOST_OUTPUT_SECTION, .name = "no-hugepages",                                                                   \
 	 .help = "Use ordinary memory even where hugepages are free",                              \
 	 .type = VL_OPTION_FLAG, .offset = offsetof(type_, member_.no_hugepages)}
 /* clang-format on */

@@ -143,6 +143,14 @@ static void write_option(const struct vl_option *option, FILE *out)
 	write_prose(option->help, ".IP", out);
 }
 
+static void write_section(const struct vl_command *command, const char *section, FILE *out)
+{
+	for (unsigned int i = 0; i < command->option_count; i++) {
+		if (vl_option_is_of(&command->options[i], section))
+			write_option(&command->options[i], out);
+	}
+}
+
 static void write_examples(const char *examples, FILE *out)
 {
 	fputs(".SH EXAMPLES\n.nf\n", out);
@@ -184,9 +192,16 @@ void vl_manual_command(const struct vl_command *command, FILE *out)
 	fputs("\n.SH DESCRIPTION\n", out);
 	write_prose(command->description, ".PP", out);
 	fputs(".SH OPTIONS\n", out);
-	for (unsigned int i = 0; i < command->option_count; i++)
-		write_option(&command->options[i], out);
+	write_section(command, NULL, out);
 	write_option(&help, out);
+	for (unsigned int i = 0; i < command->option_count; i++) {
+		const char *section = vl_options_section(command, i);
+
+		if (!section)
+			continue;
+		fprintf(out, ".SS \"%s\"\n", section);
+		write_section(command, section, out);
+	}
 	if (command->examples)
 		write_examples(command->examples, out);
 	write_exit_status(out);

@@ -42,10 +42,22 @@ static void test_pages_say_what_help_says(void)
 	expect("export LC_ALL=C; for c in " COMMANDS "; do "
 	       "groff -man -Tascii -P-cbou -rHY=0 -rLL=2000n " BUILT "/man1/verbline-$c.1 | "
 	       "tr -s ' \n' '\n\n' | sort -u > page; "
-	       "$V $c --help | sed '1d;/^Options:$/d;/^Examples:$/d' | tr -s ' \n' '\n\n' | "
+	       "$V $c --help | sed '1d;/^Options:$/d;/^Examples:$/d;s/^\\([A-Z].*\\):$/\\1/' | tr "
+	       "-s ' \n' '\n\n' | "
 	       "grep -v '[^ -~]' | grep . | sort -u > help; comm -13 page help; done",
 	       0, "");
 	CU_ASSERT_STRING_EQUAL(output, "");
+}
+
+/* What several commands have comes behind what is the command's own, under a heading. */
+static void test_headings(void)
+{
+	expect("$V endpoint --help | grep -A1 '^[A-Z].*:$' | grep -v '^--$' | cut -c1-30", 0,
+	       "Options:\n"
+	       "      --service NAME      Serv\n"
+	       "Ports, addresses, workers:\n"
+	       "      --port PORT         Port\n"
+	       "Outputs and resources:\n");
 }
 
 /* complete WORDS...: what bash offers for the last of them. */
@@ -102,6 +114,7 @@ static const struct test tests[] = {
 	{"every_command_has_a_page", test_every_command_has_a_page},
 	{"pages_are_without_warnings", test_pages_are_without_warnings},
 	{"pages_say_what_help_says", test_pages_say_what_help_says},
+	{"headings", test_headings},
 	{"completion", test_completion},
 	{"completion_of_ports", test_completion_of_ports},
 	{"refusals", test_refusals},
