@@ -41,6 +41,7 @@ static const struct {
 	[VL_QUANTITY_RATE] = {"a rate", "100Gb/s, 250Mb/s or 9600b/s", rate_units},
 	[VL_QUANTITY_SIZE] = {"a size", "4096B, 64KiB or 1MB", size_units},
 	[VL_QUANTITY_DURATION] = {"a duration", "500ns, 10us, 1.5ms or 2s", duration_units},
+	[VL_QUANTITY_RUN_TIME] = {"a duration", "10, 1.5s or 200ms", duration_units},
 	[VL_QUANTITY_COUNT] = {"a whole number", "16", count_units},
 };
 
@@ -145,6 +146,8 @@ int vl_quantity_parse(enum vl_quantity quantity, const char *text, uint64_t leas
 	number = strtod(text, NULL);
 	name = text + length;
 	name += strspn(name, " ");
+	if (!*name && quantity == VL_QUANTITY_RUN_TIME)
+		name = "s";
 	if (!*name && number != 0) {
 		snprintf(error, error_size, "'%.40s' has no unit; write %s as %s", text,
 			 kinds[quantity].what, kinds[quantity].example);
@@ -218,6 +221,7 @@ const char *vl_quantity_text(enum vl_quantity quantity, uint64_t value, char tex
 	case VL_QUANTITY_SIZE:
 		return scaled((double)value, value % 1024 ? decimal : binary, text);
 	case VL_QUANTITY_DURATION:
+	case VL_QUANTITY_RUN_TIME:
 		return scaled((double)value, durations, text);
 	case VL_QUANTITY_COUNT:
 		break;

@@ -12,6 +12,7 @@ enum vl_quantity {
 	VL_QUANTITY_RATE,     /* bit/s */
 	VL_QUANTITY_SIZE,     /* bytes */
 	VL_QUANTITY_DURATION, /* ns */
+	VL_QUANTITY_RUN_TIME, /* ns; seconds without a unit, as perftest has them */
 	VL_QUANTITY_COUNT,    /* a whole number without unit */
 };
 

@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -102,6 +103,8 @@ int main(int argc, char **argv)
 	int status;
 
 	fill_standard_streams();
+	/* Who stops reading must not keep files from being written whole or taken away again. */
+	signal(SIGPIPE, SIG_IGN);
 	status = run(argc, argv);
 	if ((fflush(stdout) || ferror(stdout)) && status == VL_EXIT_OK) {
 		fprintf(stderr, "verbline: the standard output cannot be written\n");

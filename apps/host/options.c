@@ -179,6 +179,10 @@ int vl_host_plan(const struct vl_host_options *options, bool needs_addresses,
 				    i, config->ports[i].name,
 				    config->port_count > 1 ? "@N, N being the port's number" : "");
 	}
+	if (options->pcap && !strcmp(options->pcap, "-"))
+		return fail(error, size,
+			    "--pcap -: a capture goes to a file or to a named pipe (mkfifo), not "
+			    "to the standard output");
 	if (vl_output_is_same(options->json, options->pcap))
 		return fail(error, size,
 			    "--json and --pcap: %s cannot take two outputs; give each a file of "

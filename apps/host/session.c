@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -36,19 +37,31 @@ static void count_signal(int number)
 #define END_SIGNALS 3
 static const int end_signals[END_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 
-static void catch_signals(struct sigaction before[END_SIGNALS])
+/* Nobody reads what is printed any more: an end like the others, but each print brings one. */
+static void note_closed_output(int number)
 {
-	const struct sigaction action = {.sa_handler = count_signal};
-
-	signal_count = 0;
-	for (unsigned int i = 0; i < END_SIGNALS; i++)
-		sigaction(end_signals[i], &action, &before[i]);
+	(void)number;
+	if (!signal_count)
+		signal_count = 1;
 }
 
-static void release_signals(const struct sigaction before[END_SIGNALS])
+static void catch_signals(struct sigaction before[END_SIGNALS + 1])
+{
+	const struct sigaction action = {.sa_handler = count_signal};
+	const struct sigaction closed = {.sa_handler = note_closed_output};
+
+	/* What was printed before may have found the output closed already. */
+	signal_count = ferror(stdout) ? 1 : 0;
+	for (unsigned int i = 0; i < END_SIGNALS; i++)
+		sigaction(end_signals[i], &action, &before[i]);
+	sigaction(SIGPIPE, &closed, &before[END_SIGNALS]);
+}
+
+static void release_signals(const struct sigaction before[END_SIGNALS + 1])
 {
 	for (unsigned int i = 0; i < END_SIGNALS; i++)
 		sigaction(end_signals[i], &before[i], NULL);
+	sigaction(SIGPIPE, &before[END_SIGNALS], NULL);
 }
 
 /* ---- Opening ---------------------------------------------------------------------------- */
@@ -71,7 +84,9 @@ static int start_eal(struct vl_host_session *session, const struct vl_host_optio
 
 	if (vl_eal_start(&config, &error)) {
 		vl_command_error(session->command, "%s", error.text);
-		return VL_EXIT_FAILED;
+		/* The telemetry's name, or an option for EAL. */
+		return error.code == -EINVAL || error.code == -ENODEV ? VL_EXIT_USAGE
+								      : VL_EXIT_FAILED;
 	}
 	if (*vl_eal_notice())
 		vl_command_error(session->command, "%s", vl_eal_notice());
@@ -241,7 +256,7 @@ static int run_to_end(struct vl_host_session *session, const struct vl_host_loop
 
 int vl_host_session_run(struct vl_host_session *session, const struct vl_host_loop *loop)
 {
-	struct sigaction before[END_SIGNALS];
+	struct sigaction before[END_SIGNALS + 1];
 	struct vl_error error;
 	int status = VL_EXIT_FAILED;
 

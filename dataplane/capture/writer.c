@@ -204,6 +204,14 @@ struct vl_capture_writer *vl_capture_writer_open(const char *path, enum vl_captu
 	int error = -ENOMEM;
 
 	message[0] = 0;
+	/* A file of that name is not what anybody wants. */
+	if (!strcmp(path, "-")) {
+		snprintf(message, VL_CAPTURE_MESSAGE_SIZE,
+			 "-: a capture goes to a file or to a named pipe (mkfifo), not to the "
+			 "standard output");
+		free(writer);
+		return NULL;
+	}
 	if (writer) {
 		writer->format = format;
 		writer->buffer = malloc(BUFFER_LENGTH);

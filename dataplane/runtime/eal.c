@@ -13,7 +13,11 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +28,8 @@
 #define ARGUMENT_ROOM      4096
 #define LCORE_MAP_ROOM     2048
 #define MAX_TELEMETRY_NAME 32
+/* Of the directory of a process without a telemetry name; its process ID follows. */
+#define RUNTIME_PREFIX "verbline-"
 
 enum eal_state {
 	EAL_NEVER_STARTED,
@@ -191,8 +197,9 @@ static int choose_lcores(const struct vl_eal_config *config, struct vl_error *er
 static int choose_names(const struct vl_eal_config *config)
 {
 	if (!user_gave(config, "--file-prefix")) {
-		if (config->telemetry ? add_argument("--file-prefix=%s", config->telemetry)
-				      : add_argument("--file-prefix=verbline-%ld", (long)getpid()))
+		if (config->telemetry
+			    ? add_argument("--file-prefix=%s", config->telemetry)
+			    : add_argument("--file-prefix=" RUNTIME_PREFIX "%ld", (long)getpid()))
 			return -E2BIG;
 	}
 	if (user_gave(config, "--telemetry") || user_gave(config, "--no-telemetry"))
@@ -259,6 +266,33 @@ static void remove_runtime_directory(void)
 
 	if (directory && *directory)
 		rmdir(directory);
+}
+
+/* Of processes that were killed, and which left nothing else. Who runs has files in it, or will not
+ * miss it. */
+static void remove_stale_directories(void)
+{
+	const char *own = rte_eal_get_runtime_dir(), *slash = own ? strrchr(own, '/') : NULL;
+	struct dirent *entry;
+	char path[PATH_MAX];
+	DIR *parent;
+	int length;
+
+	if (!slash)
+		return;
+	snprintf(path, sizeof(path), "%.*s", (int)(slash - own), own);
+	parent = opendir(path);
+	while (parent && (entry = readdir(parent))) {
+		long pid;
+
+		length = 0;
+		if (sscanf(entry->d_name, RUNTIME_PREFIX "%10ld%n", &pid, &length) != 1 ||
+		    entry->d_name[length] || pid <= 0 || !kill((pid_t)pid, 0) || errno != ESRCH)
+			continue;
+		unlinkat(dirfd(parent), entry->d_name, AT_REMOVEDIR);
+	}
+	if (parent)
+		closedir(parent);
 }
 
 static int check_config(const struct vl_eal_config *config, struct vl_error *error)
@@ -356,6 +390,7 @@ int vl_eal_start(const struct vl_eal_config *config, struct vl_error *error)
 		return result;
 	}
 	eal.state = EAL_RUNNING;
+	remove_stale_directories();
 	result = vl_tsc_clock_init(&eal.clock, rte_get_tsc_hz(), rte_rdtsc());
 	if (result)
 		vl_error_set(error, result, "the CPU's time stamp counter is too slow");

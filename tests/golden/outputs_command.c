@@ -68,6 +68,8 @@ static void an_output_that_cannot_be_opened_is_wrong_usage(void)
 	expect_afresh("$V verdict --peer 10.77.0.2 --json /no/such/place $C", 2, "No such file");
 	expect_afresh("$V doctor --json /no/such/place", 2, "No such file");
 	expect_afresh("$V lab --pcap /no/such/place", 2, "No such file or directory");
+	expect_afresh("$V lab --pcap -", 2, "not to the standard output");
+	expect_afresh("$V endpoint " NOWHERE " --pcap -", 2, "not to the standard output");
 	expect_afresh("$V inspect --json /no/such/place $C", 2, "No such file or directory");
 	expect_afresh("$V replay --json /no/such/place $C", 2, "No such file or directory");
 }

@@ -192,6 +192,10 @@ static void test_quantities(void)
 	quantity(VL_QUANTITY_RATE, "100Gb/s", UINT64_C(100000000000));
 	quantity(VL_QUANTITY_RATE, "2.5 Gbit/s", UINT64_C(2500000000));
 	quantity(VL_QUANTITY_RATE, "0", 0);
+	quantity(VL_QUANTITY_RUN_TIME, "14", UINT64_C(14000000000));
+	quantity(VL_QUANTITY_RUN_TIME, "1.5", UINT64_C(1500000000));
+	quantity(VL_QUANTITY_RUN_TIME, "200ms", UINT64_C(200000000));
+	no_quantity(VL_QUANTITY_RUN_TIME, "14x");
 	quantity(VL_QUANTITY_SIZE, "64KiB", 65536);
 	quantity(VL_QUANTITY_SIZE, "64KB", 64000);
 	quantity(VL_QUANTITY_DURATION, "10us", 10000);

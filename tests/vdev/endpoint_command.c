@@ -38,7 +38,7 @@ static void test_alone(void)
 	json_decref(root);
 	/* With the JSON on the standard output nothing else is there. */
 	expect("$V endpoint " PORT "-D 50ms --json - 2>/dev/null | head -c 1", 0, "{");
-	expect("$V endpoint " PORT "-D 50ms --service rping", 0, "rping port 7174\n");
+	expect("$V endpoint " PORT "-D 1 --service rping", 0, "rping port 7174\n");
 }
 
 /* The server runs for a while; its results say what came. */
@@ -84,8 +84,34 @@ static void test_nobody(void)
 	expect("$V udaddy -s fd00::1 " PORT, 1, "cannot connect: Cannot assign requested address");
 }
 
+/* Who stops reading ends the run as a signal does; its results are whole. */
+static void test_closed_output(void)
+{
+	expect("timeout -s KILL 20 $V endpoint " PORT
+	       "-D 60 --json closed.json 2>/dev/null | true; ls closed.*",
+	       0, "closed.json\n");
+	CU_ASSERT_STRING_EQUAL(output, "closed.json\n");
+	json_decref(read_json("closed.json"));
+}
+
+/* No process has a number so large: it was killed. One that runs keeps its directory. */
+static void test_stale_directories(void)
+{
+	if (run("mkdir -p /run/dpdk/verbline-9999999 /run/dpdk/verbline-$$")) {
+		skip_test("/run/dpdk cannot be written");
+		return;
+	}
+	expect("mkdir -p /run/dpdk/verbline-9999999 /run/dpdk/verbline-$$; "
+	       "$V endpoint " PORT "-D 50ms >/dev/null; cd /run/dpdk; "
+	       "ls -d verbline-9999999 2>/dev/null; rmdir verbline-$$ && echo kept",
+	       0, "kept\n");
+	CU_ASSERT_STRING_EQUAL(output, "kept\n");
+}
+
 static void test_wrong(void)
 {
+	expect_line("$V endpoint " PORT "--telemetry a/b", 2, "'a/b' is no name");
+	expect_line("$V endpoint " PORT "-- --no-such-option", 2, "look at the options after '--'");
 	expect_line("$V endpoint " PORT "--service nfs", 2,
 		    "--service nfs: there are rping, ucmatose, udaddy, exercise, perftest and "
 		    "control");
@@ -104,6 +130,8 @@ int main(int argc, char **argv)
 		{"an endpoint alone", test_alone},
 		{"a server and its clients", test_together},
 		{"nobody is there", test_nobody},
+		{"a closed output", test_closed_output},
+		{"stale directories", test_stale_directories},
 		{"wrong usage", test_wrong},
 	};
 
