@@ -129,8 +129,9 @@ static void a_record_crosses_unchanged(void)
 	struct vl_qp_result qps[2] = {{.goodput = 1e9, .messages = 3}, {.goodput = 2e9}};
 	struct vl_histogram *times = calloc(2, sizeof(*times)), *again = calloc(1, sizeof(*again));
 	double rates[4] = {1e9, 2e9, 3e9, 4e9};
-	struct vl_sample samples[2] = {{.time = 500, .queue_max = 9, .rates = rates},
-				       {.time = 1000, .queue_max = 4, .rates = rates + 2}};
+	struct vl_sample samples[2] = {
+		{.time = 500, .goodput = 3e9, .queue_max = 9, .rates = rates},
+		{.time = 1000, .goodput = 7e9, .queue_max = 4, .rates = rates + 2}};
 	struct vl_results results = {.scenario = scenario,
 				     .qps = qps,
 				     .qp_count = 2,
