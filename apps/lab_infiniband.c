@@ -22,6 +22,7 @@ void vl_lab_channel_adapter_config(const struct vl_scenario *scenario, unsigned 
 	memset(config, 0, sizeof(*config));
 	vl_lab_endpoint_config(scenario, node, &config->endpoint);
 	port_config(&scenario->infiniband, &config->port);
+	config->drain_rate = scenario->infiniband.drain_rate;
 	memcpy(config->sl_to_vl, scenario->infiniband.lanes.sl_to_vl, sizeof(config->sl_to_vl));
 }
 
@@ -34,6 +35,7 @@ void vl_lab_infiniband_switch_config(const struct vl_scenario *scenario, unsigne
 	config->ports = scenario->nodes[node].ports;
 	port_config(&scenario->infiniband, &config->port);
 	config->packet_lifetime = scenario->infiniband.lifetime;
+	config->head_of_queue_lifetime = scenario->infiniband.head_of_queue_lifetime;
 	config->seed = scenario->seed + node;
 	if (scenario->fabric == VL_SCENARIO_INFINIBAND_CONGESTION_CONTROL)
 		config->congestion = (struct vl_switch_congestion_setting){

@@ -25,11 +25,11 @@ static const char *const routings[] = {
 static const struct vl_field cc_fields[] = {
 	QUANTITY_FIELD("threshold", struct vl_scenario_infiniband_cc, threshold, COUNT, 0, 15,
 		       "of switches: they mark while more than (16 - threshold) / 16 of a lane's "
-		       "buffer waits; 0: never [15]"),
+		       "buffer waits; 0: never [12]"),
 	QUANTITY_FIELD("marking_rate", struct vl_scenario_infiniband_cc, marking_rate, COUNT, 0,
-		       65535, "packets passed over between two marked ones, on average [0]"),
+		       65535, "packets passed over between two marked ones, on average [16]"),
 	QUANTITY_FIELD("packet_size", struct vl_scenario_infiniband_cc, packet_size, SIZE, 0, 16320,
-		       "shorter packets are not marked, steps of 64 B [0]"),
+		       "shorter packets are not marked, steps of 64 B [512B]"),
 	TRUTH_FIELD("victims_mark", struct vl_scenario_infiniband_cc, victims_mark,
 		    "ports mark that wait for credits, too, as those to adapters may [false]"),
 	{.name = "parameters",
@@ -37,7 +37,12 @@ static const struct vl_field cc_fields[] = {
 	 .offset = offsetof(struct vl_scenario_infiniband_cc, parameters),
 	 .help = "of channel adapters, by name: ccti_increase, ccti_timer, ccti_min, ccti_limit"},
 };
-static const struct vl_scenario_infiniband_cc cc_defaults = {.threshold = 15};
+/* vl_switch_congestion_defaults says why. */
+#define CC_DEFAULTS                                                                                \
+	{                                                                                          \
+		.threshold = 12, .marking_rate = 16, .packet_size = 512                            \
+	}
+static const struct vl_scenario_infiniband_cc cc_defaults = CC_DEFAULTS;
 static const struct vl_schema cc_schema = {cc_fields, COUNT(cc_fields),
 					   sizeof(struct vl_scenario_infiniband_cc), &cc_defaults};
 
@@ -65,13 +70,18 @@ static const struct vl_field infiniband_fields[] = {
 		       3600 * SECOND,
 		       "a packet that waits in a switch for longer is dropped; 0: "
 		       "never [0]"),
+	QUANTITY_FIELD("head_of_queue_lifetime", struct vl_scenario_infiniband,
+		       head_of_queue_lifetime, DURATION, 0, 3600 * SECOND,
+		       "a packet is dropped when nothing has left its lane of a switch's port for "
+		       "longer; 0: never [0]"),
+	QUANTITY_FIELD("drain_rate", struct vl_scenario_infiniband, drain_rate, RATE, 0,
+		       UINT64_C(4000000000000),
+		       "at which endpoints empty their receive buffers; 0: at once [0]"),
 	MAPPING_FIELD("congestion_control", struct vl_scenario_infiniband, cc, &cc_schema,
 		      "of fabric infiniband_congestion_control"),
 };
-static const struct vl_scenario_infiniband infiniband_defaults = {.virtual_lanes = 1,
-								  .buffer = 65536,
-								  .limit_of_high_priority = 255,
-								  .cc = {.threshold = 15}};
+static const struct vl_scenario_infiniband infiniband_defaults = {
+	.virtual_lanes = 1, .buffer = 65536, .limit_of_high_priority = 255, .cc = CC_DEFAULTS};
 const struct vl_schema vl_scenario_infiniband_schema = {infiniband_fields, COUNT(infiniband_fields),
 							sizeof(struct vl_scenario_infiniband),
 							&infiniband_defaults};

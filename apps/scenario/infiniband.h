@@ -38,6 +38,8 @@ struct vl_scenario_infiniband {
 	uint64_t limit_of_high_priority; /* 0..255: 4 KiB units; 255: no limit */
 	unsigned int routing;            /* enum vl_subnet_routing */
 	uint64_t lifetime;               /* ns in a switch; 0: no limit */
+	uint64_t head_of_queue_lifetime; /* ns at the head of a queue; 0: no limit */
+	uint64_t drain_rate;             /* bit/s, of endpoints' receive buffers; 0: at once */
 	struct vl_scenario_infiniband_cc cc;
 
 	struct vl_subnet_lanes lanes; /* worked out of these */
