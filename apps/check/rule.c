@@ -150,10 +150,12 @@ static const char *const explanations[] = {
 		"With 100 %, many packets of a flow are marked at once; DCQCN's authors take 1 %, "
 		"SONiC's template 5 %, NVIDIA's RoCE default 100 %.",
 	[VL_CHECK_ECN_AFTER_PFC] =
-		"A group sends XOFF at reserved + B * a / (1 + n * a), if n ports are congested "
-		"alike, "
-		"a = 2^dynamic_th, B what the pool shares. If even with one congested port that is "
-		"below Kmin, PFC always comes first: ECN never works.",
+		"A group sends XOFF at reserved + B * a / (1 + n * a), if n groups are full, a = "
+		"2^dynamic_th, B what the pool shares. Where one sender fills one queue (a slower "
+		"port, a paused one), queue and group are as long: if XOFF is below Kmin even with "
+		"one of them, PFC always comes first there and ECN never marks. Where m senders "
+		"fill one queue, it is m groups long: from some m on ECN comes first all the same; "
+		"the numbers say from which.",
 	[VL_CHECK_ECN_NEAR_PFC] = "As ecn-after-pfc, for Kmax and up to --congested ports. Dynamic "
 				  "thresholds shrink as "
 				  "more ports are congested, ECN's do not; the numbers say from "

@@ -53,7 +53,7 @@ enum vl_check_severity {
 	X(WRED_THRESHOLDS, "wred-thresholds", ERROR, "marking without, or with wrong thresholds")  \
 	X(WRED_PROBABILITY, "wred-probability", WARNING, "a probability of marking of 0")          \
 	X(WRED_STEEP, "wred-steep", NOTE, "a probability of marking of 100 % at the maximum")      \
-	X(ECN_AFTER_PFC, "ecn-after-pfc", ERROR, "PFC pauses before ECN marks anything")           \
+	X(ECN_AFTER_PFC, "ecn-after-pfc", ERROR, "PFC pauses a lone sender before ECN marks")      \
 	X(ECN_NEAR_PFC, "ecn-near-pfc", WARNING, "PFC pauses before ECN marks everything")         \
 	X(ECN_BEYOND_QUEUE, "ecn-beyond-queue", ERROR, "the queue is full before ECN marks")       \
 	X(SCHEDULER_MISSING, "scheduler-missing", WARNING, "a lossless queue has no scheduler")    \

@@ -23,6 +23,42 @@ static bool has_any_table(const struct vl_db_document *document)
 	return false;
 }
 
+/* Of those that are read. */
+static void check_tables(struct vl_config_db *db)
+{
+	static const char *const names[] = {"PORT",
+					    "CABLE_LENGTH",
+					    "PORT_QOS_MAP",
+					    "BUFFER_POOL",
+					    "BUFFER_PROFILE",
+					    "BUFFER_PG",
+					    "BUFFER_QUEUE",
+					    "QUEUE",
+					    "SCHEDULER",
+					    "WRED_PROFILE",
+					    "DSCP_TO_TC_MAP",
+					    "DOT1P_TO_TC_MAP",
+					    "TC_TO_QUEUE_MAP",
+					    "TC_TO_PRIORITY_GROUP_MAP",
+					    "MAP_PFC_PRIORITY_TO_QUEUE",
+					    "PFC_PRIORITY_TO_QUEUE_MAP",
+					    "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP",
+					    "PFC_WD",
+					    "LOSSLESS_TRAFFIC_PATTERN",
+					    "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
+					    "DEVICE_METADATA"};
+
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const struct vl_db_table *table = vl_db_find_table(&db->document, names[i]);
+		/* The place of the table itself. */
+		const struct db_cell cell = {db, names[i], NULL};
+
+		if (table && table->kind != VL_DB_OBJECT)
+			db_problem(&cell, VL_DB_BAD_VALUE, NULL, "no object",
+				   "{\"KEY\": {\"FIELD\": \"VALUE\", ...}, ...}");
+	}
+}
+
 /* A file of a machine with several ASICs holds one configuration for each. */
 static void explain_no_table(const struct vl_db_document *document, char *error, size_t error_size)
 {
@@ -57,6 +93,7 @@ struct vl_config_db *vl_config_db_parse(const char *text, size_t length, char *e
 		vl_config_db_free(db);
 		return NULL;
 	}
+	check_tables(db);
 	db_read_named(db);
 	if (!db->out_of_memory)
 		db_read_ports(db);

@@ -20,9 +20,6 @@ static unsigned int usable_entries(struct vl_config_db *db, const char *name,
 	*table = vl_db_find_table(&db->document, name);
 	if (!*table)
 		return 0;
-	if ((*table)->kind != VL_DB_OBJECT)
-		db_problem(&(struct db_cell){db, name, NULL}, VL_DB_BAD_VALUE, NULL, "no object",
-			   "{\"NAME\": {\"FIELD\": \"VALUE\", ...}, ...}");
 	for (unsigned int i = 0; i < (*table)->count; i++) {
 		struct db_cell cell = {db, name, &(*table)->entries[i]};
 

@@ -20,6 +20,11 @@ struct vl_db_place vl_db_place(struct vl_config_db *db, const char *table,
 	if (!place.path)
 		place.path = table;
 	place.line = at ? at->line : entry ? entry->line : 0;
+	if (!entry) {
+		const struct vl_db_table *whole = vl_db_find_table(&db->document, table);
+
+		place.line = whole ? whole->line : 0;
+	}
 	return place;
 }
 
