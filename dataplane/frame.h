@@ -51,7 +51,7 @@ struct vl_frame {
 
 /* As seen from the port or endpoint at which a frame is looked at. */
 enum vl_direction {
-	VL_DIRECTION_RECEIVED,    /* its last bit has arrived */
+	VL_DIRECTION_RECEIVED,    /* its last bit has arrived; at a cut-through switch: its head */
 	VL_DIRECTION_TRANSMITTED, /* its first bit leaves */
 };
 

@@ -224,12 +224,13 @@ static int check_port(struct vl_network *network, const struct vl_node *node, ui
 
 /* Links made from one configuration must not lose the same frames. */
 static int init_link(struct vl_network *network, struct vl_network_port *port,
-		     const struct vl_link_config *config)
+		     const struct vl_node *peer, const struct vl_link_config *config)
 {
 	struct vl_random random = {config->seed + network->link_count++};
 	struct vl_link_config seeded = *config;
 
 	seeded.seed = vl_random_next(&random);
+	seeded.delivers_head = peer->sw && peer->sw->config.cut_through;
 	seeded.type = vl_node_is_infiniband(port->node) ? VL_LINK_INFINIBAND : VL_LINK_ETHERNET;
 	if (vl_fabric_link_init(&port->link, &seeded))
 		return vl_network_fail(
@@ -264,9 +265,9 @@ int vl_network_connect(struct vl_network *network, struct vl_node *a, uint32_t p
 					"InfiniBand",
 					a->name, b->name);
 	if (!error)
-		error = init_link(network, &a->ports[port_a], forward);
+		error = init_link(network, &a->ports[port_a], b, forward);
 	if (!error)
-		error = init_link(network, &b->ports[port_b], backward ? backward : forward);
+		error = init_link(network, &b->ports[port_b], a, backward ? backward : forward);
 	if (error)
 		return error;
 	a->ports[port_a].peer = &b->ports[port_b];

@@ -43,7 +43,7 @@ struct vl_node {
 	uint32_t number; /* of vl_network_manage_subnet: among the InfiniBand nodes */
 	uint32_t port_count;
 	struct vl_network_port *ports;
-	bool visited; /* by vl_network_route */
+	uint32_t distance; /* of vl_network_route: hops to the endpoint that is being routed to */
 };
 
 struct vl_network {

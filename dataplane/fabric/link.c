@@ -53,6 +53,7 @@ int vl_fabric_link_init(struct vl_fabric_link *link, const struct vl_link_config
 		.slack = config->slack,
 		.mtu = mtu,
 		.is_infiniband = config->type == VL_LINK_INFINIBAND,
+		.delivers_head = config->delivers_head && config->type == VL_LINK_ETHERNET,
 		.random = {config->seed},
 	};
 	link->config.mtu = mtu;
@@ -263,6 +264,14 @@ static uint64_t clock_out(struct vl_fabric_link *link, uint32_t length, uint64_t
 	return end;
 }
 
+/* From the arrival of a frame's head to that of its last bit, rounded up. */
+static uint64_t tail_time(const struct vl_fabric_link *link, uint32_t length)
+{
+	if (length + FRAME_CHECK <= VL_ETHERNET_HEAD)
+		return 0;
+	return vl_rate_time_up(link->rate, (length + FRAME_CHECK - VL_ETHERNET_HEAD) * UINT64_C(8));
+}
+
 static bool is_exempt(const struct vl_frame *frame)
 {
 	return frame->kind == VL_FRAME_ETHERNET ? vl_is_mac_control(frame->data, frame->length)
@@ -276,6 +285,8 @@ void vl_fabric_link_send(struct vl_fabric_link *link, struct vl_frame *frame, ui
 		return;
 	}
 	frame->time = clock_out(link, frame->length, now) + link->propagation;
+	if (link->delivers_head)
+		frame->time -= tail_time(link, frame->length);
 	frame->countdown = 0;
 	link->counters.frames_tx++;
 	link->counters.bytes_tx += frame->length;
@@ -294,6 +305,7 @@ struct vl_frame *vl_fabric_link_receive(struct vl_fabric_link *link, uint64_t no
 	take_out(link, frame);
 	if (frame->countdown)
 		link->held--;
+	frame->whole_at = frame->time + (link->delivers_head ? tail_time(link, frame->length) : 0);
 	link->counters.frames_rx++;
 	link->counters.bytes_rx += frame->length;
 	return frame;

@@ -5,7 +5,8 @@
  * One direction of a full-duplex link, Ethernet or InfiniBand: a line that is busy while a frame is
  * clocked out, a propagation delay, and impairments. Frames in flight stand in order of arrival. No
  * clock: the caller says what time it is, asks when the line is free, puts a frame on it, and takes
- * out what has arrived. A frame has arrived when its last bit has (store and forward).
+ * out what has arrived. A frame has arrived when its last bit has, or, on a link to a cut-through
+ * switch, when its head has.
  */
 #ifndef VERBLINE_FABRIC_LINK_H
 #define VERBLINE_FABRIC_LINK_H
@@ -22,6 +23,8 @@
 #define VL_ETHERNET_OVERHEAD 24u
 /* Shortest frame without FCS; shorter ones are padded on the line. */
 #define VL_ETHERNET_MIN_LENGTH 60u
+/* As much of a frame as a cut-through switch waits for: the shortest frame. */
+#define VL_ETHERNET_HEAD 64u
 /* InfiniBand's: the delimiters before and behind a packet, one symbol each (IBTA volume 2, 5.9; the
  * lengths of packets, 4n + 2 bytes, are made for it). There is no gap and no shortest packet. Skip
  * sequences, one in some 4,600 symbols, are not modelled. */
@@ -68,6 +71,9 @@ struct vl_link_config {
 	/* How late a caller may come to a free line, ns, and its frame still follow the one before
 	 * without a gap. 0 in virtual time; a poll loop's period live. */
 	uint64_t slack;
+	/* Ethernet: a frame arrives with its first VL_ETHERNET_HEAD bytes, FCS counted;
+	 * frame->whole_at then says when its last bit will be there. */
+	bool delivers_head;
 	uint64_t seed; /* of the impairments */
 	struct vl_impairments impairments;
 };
@@ -104,6 +110,7 @@ struct vl_fabric_link {
 	uint64_t slack;
 	uint32_t mtu;
 	bool is_infiniband;
+	bool delivers_head;
 	bool impaired;
 	struct vl_link_counters counters;
 	uint32_t next_drop; /* in drop_ordinals */
@@ -150,7 +157,8 @@ static inline uint64_t vl_fabric_link_next_arrival(const struct vl_fabric_link *
 	return link->head ? link->head->time : UINT64_MAX;
 }
 
-/* The next frame that has arrived by now, which is the caller's then; NULL: none. */
+/* The next frame that has arrived by now, which is the caller's then; NULL: none. Sets
+ * frame->whole_at. */
 struct vl_frame *vl_fabric_link_receive(struct vl_fabric_link *link, uint64_t now);
 
 #endif

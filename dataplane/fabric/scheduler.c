@@ -45,7 +45,8 @@ void vl_shaper_init(struct vl_shaper *shaper, const struct vl_shaper_config *con
 void vl_shaper_charge(const struct vl_shaper *shaper, struct vl_shaper_state *state,
 		      uint32_t length, uint64_t now)
 {
-	if (state->time < now) {
+	/* Who comes at the first whole nanosecond after the fraction loses nothing by it. */
+	if (state->time + (state->remainder != 0) < now) {
 		state->time = now;
 		state->remainder = 0;
 	}

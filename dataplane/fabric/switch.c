@@ -331,8 +331,9 @@ static bool pass_red(struct vl_switch *sw, struct vl_switch_port *egress, const 
 static uint64_t ready_at(const struct vl_switch_port *egress, const struct vl_frame *frame,
 			 uint64_t now)
 {
-	uint64_t time =
-		vl_rate_time_up(egress->pause.rate, (frame->length + LINE_OVERHEAD) * UINT64_C(8));
+	uint64_t remainder = 0;
+	uint64_t time = vl_rate_time(egress->pause.rate,
+				     (frame->length + LINE_OVERHEAD) * UINT64_C(8), &remainder);
 
 	return frame->whole_at > now + time ? frame->whole_at - time : now;
 }

@@ -66,9 +66,9 @@ struct vl_switch_config {
 	 */
 	uint8_t pool_count; /* 0..VL_BUFFER_POOLS */
 	struct vl_buffer_pool_config pools[VL_BUFFER_POOLS];
-	/* A frame may leave when its first 64 bytes have arrived, if it can then leave without a
-	 * gap; links to the switch are to deliver heads (vl_link_config). False: store and forward.
-	 */
+	/* A frame may leave when its head has arrived, if it can then leave without a gap; links to
+	 * the switch are to deliver heads (vl_link_config), as a network sets them. False: store
+	 * and forward. */
 	bool cut_through;
 	uint8_t mac[6];                    /* of port 0; port n has n added */
 	uint64_t seed;                     /* of the marking, and of the choice among equal ways */

@@ -454,7 +454,7 @@ static void test_two_switches(void)
 	CU_ASSERT_EQUAL(vl_network_connect(network, far, 0, b, 4, &clean, NULL), 0);
 	CU_ASSERT_EQUAL(vl_network_route(network), -ENETUNREACH);
 	CU_ASSERT_STRING_EQUAL(vl_network_error(network), "b has no way to near");
-	/* Two equal ways: the lower port is taken. */
+	/* Two equal ways, both of which are taken. */
 	CU_ASSERT_EQUAL(vl_network_connect(network, a, 2, b, 2, &clean, NULL), 0);
 	CU_ASSERT_EQUAL(vl_network_connect(network, a, 0, b, 1, &clean, NULL), 0);
 	CU_ASSERT_EQUAL(vl_network_route(network), 0);
@@ -463,8 +463,9 @@ static void test_two_switches(void)
 	CU_ASSERT_EQUAL(route->way_count, 1);
 	CU_ASSERT_EQUAL(route->port, 3);
 	route = vl_forwarding_find(routes, 0x020000000002);
-	CU_ASSERT_EQUAL(route->way_count, 1);
-	CU_ASSERT_EQUAL(route->port, 0);
+	CU_ASSERT_EQUAL_FATAL(route->way_count, 2);
+	CU_ASSERT_EQUAL(routes->ways[route->port], 0);
+	CU_ASSERT_EQUAL(routes->ways[route->port + 1], 2);
 	CU_ASSERT_STRING_EQUAL(vl_node_name(far), "far");
 	CU_ASSERT_PTR_NULL(vl_node_switch(far));
 	CU_ASSERT_PTR_NULL(vl_node_endpoint(a));
