@@ -16,6 +16,8 @@
 #define CELL_HEIGHT 28
 #define MAP_WIDTH   360
 #define DARK        0.55
+/* So many equals are not called the best. */
+#define MANY 3u
 
 static const enum vl_metric metrics[] = {
 	VL_METRIC_completion_p99_ns, VL_METRIC_goodput_bps,       VL_METRIC_queue_mean_bytes,
@@ -29,8 +31,21 @@ struct scale {
 	const struct vl_page *page;
 	const struct vl_metric_description *description;
 	enum vl_metric metric;
-	double least, most, best;
+	double least, most;
+	double best; /* NAN: many are */
 };
+
+static unsigned int count_best(const struct scale *scale)
+{
+	struct vl_figure figures[VL_METRIC_COUNT];
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < scale->page->plan->point_count; i++) {
+		vl_comparison_figures(scale->page->comparison, i, figures);
+		count += figures[scale->metric].count && figures[scale->metric].mean == scale->best;
+	}
+	return count;
+}
 
 /* False: the metric does not change, so there is nothing to see. */
 static bool find_scale(const struct vl_page *page, enum vl_metric metric, struct scale *scale)
@@ -50,6 +65,8 @@ static bool find_scale(const struct vl_page *page, enum vl_metric metric, struct
 		scale->most = fmax(scale->most, figures[metric].mean);
 	}
 	scale->best = scale->description->better > 0 ? scale->most : scale->least;
+	if (!scale->description->better || count_best(scale) > MANY)
+		scale->best = NAN;
 	return isfinite(scale->least) && scale->most > scale->least;
 }
 
@@ -94,7 +111,7 @@ static void put_value(const struct scale *scale, unsigned int point, double x, d
 	vl_svg_cell(page->out, x, y, width - 2, CELL_HEIGHT - 2, "heat", 0.04 + 0.96 * part, tip);
 	vl_svg_text(page->out, x + width / 2 - 1, y + 17, "middle",
 		    part > DARK ? "value on-heat" : "value", "%s", text);
-	if (scale->description->better && figure->mean == scale->best)
+	if (figure->mean == scale->best)
 		vl_svg_cell(page->out, x + 1, y + 1, width - 4, CELL_HEIGHT - 4, "best", 0, NULL);
 }
 
@@ -242,8 +259,8 @@ void vl_page_sweep(const struct vl_page *page)
 		fputs("<div class=\"plots\">\n", page->out);
 	} else {
 		vl_html_paragraph(page->out, "note",
-				  "Over %s (down) and %s (across). Within a row of maps darker is "
-				  "more, on one scale for all; a frame marks the best.",
+				  "Over %s (down) and %s (across). Within a row of maps a stronger "
+				  "colour is more, on one scale for all; a frame marks the best.",
 				  plan->sweeps[plan->sweep_count - 2].name,
 				  plan->sweeps[plan->sweep_count - 1].name);
 	}
