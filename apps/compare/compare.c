@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define UNSET        UINT64_MAX
-#define DEFAULT_NAME "leaf-spine-victim"
+#define DEFAULT_NAME "training-beside-storage"
 #define MEBIBYTE     (UINT64_C(1) << 20)
 
 struct compare_options {

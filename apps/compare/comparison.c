@@ -99,6 +99,20 @@ static void all_times(const struct vl_record *record, struct vl_histogram *times
 		vl_record_add_times(record, &record->classes[i], times);
 }
 
+static void measure_jobs(const struct vl_record *record, double values[VL_METRIC_COUNT])
+{
+	const struct vl_record_jobs *jobs;
+	double time = 0, slowdown = 0;
+
+	for (unsigned int i = 0; i < record->head.class_count; i++) {
+		jobs = &record->classes[i].jobs;
+		time = fmax(time, jobs->finished ? jobs->mean : 0);
+		slowdown = fmax(slowdown, jobs->finished ? jobs->slowdown_mean : 0);
+	}
+	values[VL_METRIC_job_time_ns] = time > 0 ? time : NAN;
+	values[VL_METRIC_slowdown] = slowdown > 0 ? slowdown : NAN;
+}
+
 void vl_record_measure(const struct vl_record *record, double values[VL_METRIC_COUNT])
 {
 	const struct vl_record_head *head = &record->head;
@@ -111,6 +125,7 @@ void vl_record_measure(const struct vl_record *record, double values[VL_METRIC_C
 		stalled += (double)record->links[i].stalled_ns;
 	for (unsigned int i = 0; i < head->class_count; i++)
 		incomplete += record->classes[i].failed + record->classes[i].unfinished;
+	measure_jobs(record, values);
 	if (times)
 		all_times(record, times);
 	has_times = times && times->count;
@@ -162,6 +177,19 @@ void vl_comparison_figures(const struct vl_comparison *comparison, unsigned int 
 		for (unsigned int i = 0; i < VL_METRIC_COUNT; i++)
 			add_value(&figures[i], values[i]);
 	}
+}
+
+bool vl_comparison_has(const struct vl_comparison *comparison, enum vl_metric metric)
+{
+	struct vl_figure figures[VL_METRIC_COUNT];
+	bool may_be_zero = metric != VL_METRIC_credit_stalled_ns && metric != VL_METRIC_incomplete;
+
+	for (unsigned int i = 0; i < comparison->plan->point_count; i++) {
+		vl_comparison_figures(comparison, i, figures);
+		if (figures[metric].count && (may_be_zero || figures[metric].most > 0))
+			return true;
+	}
+	return false;
 }
 
 void vl_comparison_times(const struct vl_comparison *comparison, unsigned int point,

@@ -48,13 +48,17 @@ bool vl_comparison_is_good(const struct vl_comparison *comparison);
 
 /* ---- Figures -------------------------------------------------------------------------------- */
 
-/* name, title, unit of the value, unit for people, divisor to it, decimals, better: -1 less, 1
+/* job_time and slowdown: of the jobs of workloads, the mean of the workload where it is most.
+ *
+ * name, title, unit of the value, unit for people, divisor to it, decimals, better: -1 less, 1
  * more, 0 neither. Times and queues are of the window, counts of the whole run. */
 #define VL_METRICS(X)                                                                              \
 	X(goodput_bps, "goodput", "bit/s", "Gb/s", 1e9, 2, 1)                                      \
 	X(completion_p50_ns, "completion p50", "ns", "us", 1e3, 1, -1)                             \
 	X(completion_p99_ns, "completion p99", "ns", "us", 1e3, 1, -1)                             \
 	X(completion_max_ns, "completion max", "ns", "us", 1e3, 1, -1)                             \
+	X(job_time_ns, "job time", "ns", "us", 1e3, 1, -1)                                         \
+	X(slowdown, "slowdown", "times", "times", 1, 2, -1)                                        \
 	X(jain_index, "fairness", "", "Jain", 1, 3, 1)                                             \
 	X(utilization, "bottleneck used", "", "%", 0.01, 1, 1)                                     \
 	X(queue_mean_bytes, "queue mean", "bytes", "KB", 1e3, 1, -1)                               \
@@ -65,7 +69,7 @@ bool vl_comparison_is_good(const struct vl_comparison *comparison);
 	X(cnp_tx, "CNPs", "packets", "packets", 1, 0, 0)                                           \
 	X(dropped, "dropped", "packets", "packets", 1, 0, -1)                                      \
 	X(retransmitted, "sent again", "packets", "packets", 1, 0, -1)                             \
-	X(incomplete, "incomplete", "queue pairs", "QPs", 1, 0, -1)
+	X(incomplete, "incomplete", "queue pairs or workloads", "QPs", 1, 0, -1)
 
 enum vl_metric {
 #define VL_METRIC_ENUMERATOR(name, ...) VL_METRIC_##name,
@@ -92,6 +96,9 @@ struct vl_figure {
 /* All figures of a point. */
 void vl_comparison_figures(const struct vl_comparison *comparison, unsigned int point,
 			   struct vl_figure figures[VL_METRIC_COUNT]);
+
+/* Whether any run says it; and of what only some fabrics know, whether any says more than zero. */
+bool vl_comparison_has(const struct vl_comparison *comparison, enum vl_metric metric);
 
 /* The completion times of a class at a point, all seeds together. class: its number; classes of
  * all points have the same numbers, as the scenario lists flows and workloads. */

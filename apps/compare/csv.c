@@ -53,8 +53,11 @@ static void put_empty(unsigned int count, FILE *out)
 
 /* Columns of the classes and links; those of the whole run are the metrics. */
 #define CLASS_COLUMNS                                                                              \
-	",queue_pairs,messages,completion_mean_ns,completion_p90_ns,completion_p99_9_ns"
-#define CLASS_COLUMN_COUNT 5u
+	",queue_pairs,messages,completion_mean_ns,completion_p90_ns,completion_p99_9_ns,jobs,"     \
+	"jobs_finished,job_p50_ns,job_p99_ns,job_max_ns,slowdown_p99,algbw_bps,busbw_bps,"         \
+	"deadline_missed"
+#define CLASS_COLUMN_COUNT 14u
+#define JOB_COLUMN_COUNT   9u
 #define LINK_COLUMNS       ",rate_bps,bytes"
 #define LINK_COLUMN_COUNT  2u
 
@@ -110,6 +113,19 @@ static void clear(double values[VL_METRIC_COUNT])
 		values[i] = NAN;
 }
 
+static void put_jobs(const struct vl_record_jobs *jobs, FILE *out)
+{
+	put_whole(jobs->all, out);
+	put_whole(jobs->finished, out);
+	put_real(jobs->finished ? jobs->p50 : NAN, out);
+	put_real(jobs->finished ? jobs->p99 : NAN, out);
+	put_real(jobs->finished ? jobs->most : NAN, out);
+	put_real(jobs->finished ? jobs->slowdown_p99 : NAN, out);
+	put_real(jobs->algbw > 0 ? jobs->algbw : NAN, out);
+	put_real(jobs->busbw > 0 ? jobs->busbw : NAN, out);
+	put_real(jobs->has_deadline ? (double)jobs->missed : NAN, out);
+}
+
 static void put_class(const struct vl_record *record, const struct vl_record_class *class,
 		      struct vl_histogram *times, FILE *out)
 {
@@ -120,6 +136,10 @@ static void put_class(const struct vl_record *record, const struct vl_record_cla
 	clear(values);
 	values[VL_METRIC_goodput_bps] = class->goodput;
 	values[VL_METRIC_incomplete] = class->failed + class->unfinished;
+	if (class->kind == VL_RECORD_WORKLOAD && class->jobs.finished) {
+		values[VL_METRIC_job_time_ns] = class->jobs.mean;
+		values[VL_METRIC_slowdown] = class->jobs.slowdown_mean;
+	}
 	if (times->count) {
 		values[VL_METRIC_completion_p50_ns] = (double)vl_histogram_percentile(times, 0.5);
 		values[VL_METRIC_completion_p99_ns] = (double)vl_histogram_percentile(times, 0.99);
@@ -131,6 +151,10 @@ static void put_class(const struct vl_record *record, const struct vl_record_cla
 	put_real(times->count ? vl_histogram_mean(times) : NAN, out);
 	put_real(times->count ? (double)vl_histogram_percentile(times, 0.9) : NAN, out);
 	put_real(times->count ? (double)vl_histogram_percentile(times, 0.999) : NAN, out);
+	if (class->kind == VL_RECORD_WORKLOAD)
+		put_jobs(&class->jobs, out);
+	else
+		put_empty(JOB_COLUMN_COUNT, out);
 	put_empty(LINK_COLUMN_COUNT, out);
 	fputc('\n', out);
 }

@@ -161,6 +161,54 @@ static void say_completion(const struct view *view)
 	    time_text(value(view, most, VL_METRIC_completion_p50_ns), text[3]), high / low);
 }
 
+/* A workload at the shown points: where its jobs are shortest and where longest. */
+static void say_jobs_of(const struct view *view, unsigned int class_number)
+{
+	const struct vl_record_class *least = NULL, *most = NULL, *class;
+	char first[VL_PLAN_LABEL], last[VL_PLAN_LABEL], text[2][VL_QUANTITY_TEXT];
+	const struct vl_record *record;
+	char bandwidth[80] = "";
+
+	for (unsigned int i = 0; i < view->count; i++) {
+		record = view->points[i] == UINT_MAX
+				 ? NULL
+				 : vl_comparison_record(view->comparison, view->points[i]);
+		class = record && class_number < record->head.class_count
+				? &record->classes[class_number]
+				: NULL;
+		if (!class || class->kind != VL_RECORD_WORKLOAD || !class->jobs.finished)
+			continue;
+		if (!least || class->jobs.mean < least->jobs.mean) {
+			least = class;
+			label(view, i, first);
+		}
+		if (!most || class->jobs.mean > most->jobs.mean) {
+			most = class;
+			label(view, i, last);
+		}
+	}
+	if (!least || least == most || most->jobs.mean <= least->jobs.mean * (1 + ALIKE))
+		return;
+	if (least->jobs.busbw > 0)
+		snprintf(bandwidth, sizeof(bandwidth), "; bus bandwidth %.2f and %.2f GB/s",
+			 least->jobs.busbw / 8e9, most->jobs.busbw / 8e9);
+	say(view->findings,
+	    "Jobs of %s are shortest on %s, %s on average (%.2f times the ideal), and longest on "
+	    "%s, %s (%.2f times)%s.",
+	    least->name, first, time_text(least->jobs.mean, text[0]), least->jobs.slowdown_mean,
+	    last, time_text(most->jobs.mean, text[1]), most->jobs.slowdown_mean, bandwidth);
+}
+
+static void say_jobs(const struct view *view)
+{
+	const struct vl_record *any = vl_comparison_any_record(view->comparison);
+
+	for (unsigned int i = 0; any && i < any->head.class_count; i++) {
+		if (any->classes[i].kind == VL_RECORD_WORKLOAD)
+			say_jobs_of(view, i);
+	}
+}
+
 static void say_goodput(const struct view *view)
 {
 	char first[VL_PLAN_LABEL], last[VL_PLAN_LABEL], text[2][VL_QUANTITY_TEXT];
@@ -316,8 +364,9 @@ static void say_incomplete(const struct view *view)
 	for (unsigned int i = 0; i < view->count; i++) {
 		if (has(view, i, VL_METRIC_incomplete) && value(view, i, VL_METRIC_incomplete) > 0)
 			say(view->findings,
-			    "On %s, %.0f queue pairs failed or did not get all their messages "
-			    "through in time: their completion times are not in the figures.",
+			    "On %s, %.0f queue pairs or workloads failed or did not get all "
+			    "their messages through in time: what they did not complete is not in "
+			    "the times.",
 			    label(view, i, name), value(view, i, VL_METRIC_incomplete));
 	}
 }
@@ -406,6 +455,7 @@ void vl_findings_make(const struct vl_comparison *comparison, struct vl_findings
 	}
 	if (view.figures && view.points) {
 		say_undone(&view);
+		say_jobs(&view);
 		say_completion(&view);
 		say_goodput(&view);
 		say_loss(&view);

@@ -46,6 +46,29 @@ static json_t *figures_json(const struct vl_comparison *comparison, unsigned int
 	return object;
 }
 
+static json_t *jobs_json(const struct vl_record_jobs *jobs)
+{
+	json_t *object = json_object();
+
+	json_object_set_new(object, "count", whole(jobs->all));
+	json_object_set_new(object, "finished", whole(jobs->finished));
+	if (jobs->has_deadline)
+		json_object_set_new(object, "deadline_missed", whole(jobs->missed));
+	if (jobs->busbw > 0) {
+		json_object_set_new(object, "algbw_bps", real(jobs->algbw));
+		json_object_set_new(object, "busbw_bps", real(jobs->busbw));
+	}
+	if (!jobs->finished)
+		return object;
+	json_object_set_new(object, "mean_ns", real(jobs->mean));
+	json_object_set_new(object, "p50_ns", real(jobs->p50));
+	json_object_set_new(object, "p99_ns", real(jobs->p99));
+	json_object_set_new(object, "max_ns", real(jobs->most));
+	json_object_set_new(object, "slowdown_mean", real(jobs->slowdown_mean));
+	json_object_set_new(object, "slowdown_p99", real(jobs->slowdown_p99));
+	return object;
+}
+
 static json_t *class_json(const struct vl_record *record, const struct vl_record_class *class,
 			  struct vl_histogram *times)
 {
@@ -76,6 +99,8 @@ static json_t *class_json(const struct vl_record *record, const struct vl_record
 		json_object_set_new(completion, percentiles[i].name,
 				    whole(vl_histogram_percentile(times, percentiles[i].part)));
 	json_object_set_new(object, "flow_completion_time", completion);
+	if (class->kind == VL_RECORD_WORKLOAD)
+		json_object_set_new(object, "jobs", jobs_json(&class->jobs));
 	return object;
 }
 

@@ -209,6 +209,7 @@ void vl_compare_page(const struct vl_comparison *comparison, FILE *out)
 		vl_page_sweep(page);
 	vl_page_summary(page);
 	if (page->group_count && page->times) {
+		vl_page_workloads(page);
 		vl_page_completion(page);
 		vl_page_victims(page);
 		vl_page_series(page);

@@ -42,7 +42,17 @@ const char *vl_page_short(const char *label, unsigned int length, char text[VL_P
 /* The keys of all groups. */
 void vl_page_keys(const struct vl_page *page);
 
+/* A column of bars: a value and its text for each group; NAN: the group has none. */
+struct vl_page_column {
+	const char *title, *unit;
+	double values[VL_SVG_SERIES];
+	char texts[VL_SVG_SERIES][VL_PAGE_NUMBER];
+};
+void vl_page_bars(const struct vl_page *page, const struct vl_page_column *columns,
+		  unsigned int count, const char *name);
+
 void vl_page_summary(const struct vl_page *page);
+void vl_page_workloads(const struct vl_page *page);
 void vl_page_completion(const struct vl_page *page);
 void vl_page_series(const struct vl_page *page);
 void vl_page_links(const struct vl_page *page);

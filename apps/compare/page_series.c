@@ -32,15 +32,20 @@ static double time_end(const struct vl_page *page)
 }
 
 /* Lines of a throughput plot: the classes, or all together where they are many. */
+static bool has_classes(const struct vl_page *page)
+{
+	return page->class_count <= MAX_LINES && page->groups[0].record->head.is_traced;
+}
+
 static unsigned int line_count(const struct vl_page *page)
 {
-	return page->class_count <= MAX_LINES ? page->class_count : 1;
+	return has_classes(page) ? page->class_count : 1;
 }
 
 static double line_value(const struct vl_page *page, const struct vl_record_sample *sample,
 			 unsigned int line)
 {
-	return (page->class_count <= MAX_LINES ? sample->classes[line] : sample->goodput) / 1e9;
+	return (has_classes(page) ? sample->classes[line] : sample->goodput) / 1e9;
 }
 
 static double highest_rate(const struct vl_page *page)
@@ -122,7 +127,7 @@ static void put_names(const struct vl_page *page, const struct vl_record *record
 	for (unsigned int i = 0; i < count; i++) {
 		last = fmax(at[order[i]], last + LINE_SPACE);
 		vl_svg_text(page->out, x->to + 6, last + 4, "start", "value", "%s",
-			    page->class_count <= MAX_LINES
+			    has_classes(page)
 				    ? vl_page_short(record->classes[order[i]].name, 14, text)
 				    : "all");
 	}
@@ -145,8 +150,7 @@ static void put_rates(const struct vl_page *page, const struct vl_page_group *gr
 	vl_svg_axes(page->out, &x, &y, "virtual time", "Gb/s");
 	shade_warm_up(page, record, &x, &y);
 	for (unsigned int line = 0; line < line_count(page); line++) {
-		bool is_bystander =
-			page->class_count <= MAX_LINES && !record->classes[line].crosses_bottleneck;
+		bool is_bystander = has_classes(page) && !record->classes[line].crosses_bottleneck;
 
 		vl_svg_path_begin(page->out, is_bystander ? "line bystander" : "line solid",
 				  group->series);
@@ -222,14 +226,16 @@ void vl_page_series(const struct vl_page *page)
 	vl_html_section(page->out, "time", "Throughput and queue over time");
 	vl_html_paragraph(
 		page->out, "note",
-		"All rows have the same scales. Left: payload that arrives at the receivers%s; "
-		"flows that do not cross the bottleneck are drawn with dashes. Right: the queue "
+		"All rows have the same scales. Left: payload that arrives at the receivers%s. "
+		"Right: the queue "
 		"of the line from %s to %s, where most flows meet: the line is its mean over each "
 		"interval, the colour below its maximum. The grey part is the warm-up, which is "
 		"not "
 		"measured.%s",
-		head->is_traced ? "" : " (of the first 64 queue pairs)", head->bottleneck_from,
-		head->bottleneck_to, page->plan->repeat > 1 ? " Of the first seed." : "");
+		has_classes(page) ? "; flows that do not cross the bottleneck are drawn with dashes"
+				  : ", all flows and workloads together",
+		head->bottleneck_from, head->bottleneck_to,
+		page->plan->repeat > 1 ? " Of the first seed." : "");
 	fputs("<div class=\"plots\">\n", page->out);
 	for (unsigned int i = 0; i < page->group_count; i++) {
 		put_rates(page, &page->groups[i], end, rate);

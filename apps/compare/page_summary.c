@@ -9,13 +9,31 @@
 /* A figure so near to the best is called as good. */
 #define AS_GOOD 0.005
 
+/* Those that say something are shown. */
 static const enum vl_metric columns[] = {
-	VL_METRIC_goodput_bps, VL_METRIC_completion_p50_ns, VL_METRIC_completion_p99_ns,
-	VL_METRIC_jain_index,  VL_METRIC_queue_mean_bytes,  VL_METRIC_queue_max_bytes,
-	VL_METRIC_paused_ns,   VL_METRIC_credit_stalled_ns, VL_METRIC_marked,
-	VL_METRIC_cnp_tx,      VL_METRIC_dropped,           VL_METRIC_retransmitted,
+	VL_METRIC_goodput_bps,
+	VL_METRIC_job_time_ns,
+	VL_METRIC_slowdown,
+	VL_METRIC_completion_p50_ns,
+	VL_METRIC_completion_p99_ns,
+	VL_METRIC_jain_index,
+	VL_METRIC_queue_mean_bytes,
+	VL_METRIC_queue_max_bytes,
+	VL_METRIC_paused_ns,
+	VL_METRIC_credit_stalled_ns,
+	VL_METRIC_marked,
+	VL_METRIC_cnp_tx,
+	VL_METRIC_dropped,
+	VL_METRIC_retransmitted,
+	VL_METRIC_incomplete,
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+struct sheet {
+	const struct vl_page *page;
+	bool shown[COLUMNS];
+	double best[VL_METRIC_COUNT];
+};
 
 static bool is_best(const struct vl_figure *figure, const struct vl_metric_description *metric,
 		    double best)
@@ -49,12 +67,16 @@ static void find_best(const struct vl_page *page, double best[VL_METRIC_COUNT])
 	}
 }
 
-static void put_header(FILE *out)
+static void put_header(const struct sheet *sheet)
 {
+	FILE *out = sheet->page->out;
+
 	fputs("<thead><tr><th scope=\"col\"></th>", out);
 	for (unsigned int i = 0; i < COLUMNS; i++) {
 		const struct vl_metric_description *metric = vl_metric_describe(columns[i]);
 
+		if (!sheet->shown[i])
+			continue;
 		fputs("<th scope=\"col\">", out);
 		vl_html_text(out, metric->title);
 		fputs("<small>", out);
@@ -98,24 +120,25 @@ static const char *state(const struct vl_page *page, unsigned int point)
 	return "";
 }
 
-static void put_rows(const struct vl_page *page)
+static void put_rows(const struct sheet *sheet)
 {
+	const struct vl_page *page = sheet->page;
 	unsigned int rows = page->plan->point_count < MAX_ROWS ? page->plan->point_count : MAX_ROWS;
 	struct vl_figure figures[VL_METRIC_COUNT];
-	double best[VL_METRIC_COUNT];
 	char label[VL_PLAN_LABEL];
 	const char *remark;
 
-	find_best(page, best);
 	for (unsigned int point = 0; point < rows; point++) {
 		remark = state(page, point);
 		fprintf(page->out, "<tr%s><td class=\"name\">", *remark ? " class=\"bad\"" : "");
 		vl_html_text(page->out, vl_plan_point_label(page->plan, point, label));
 		fprintf(page->out, "%s</td>", remark);
 		vl_comparison_figures(page->comparison, point, figures);
-		for (unsigned int i = 0; i < COLUMNS; i++)
-			put_cell(page->out, &figures[columns[i]], vl_metric_describe(columns[i]),
-				 best[columns[i]]);
+		for (unsigned int i = 0; i < COLUMNS; i++) {
+			if (sheet->shown[i])
+				put_cell(page->out, &figures[columns[i]],
+					 vl_metric_describe(columns[i]), sheet->best[columns[i]]);
+		}
 		fputs("</tr>\n", page->out);
 	}
 	if (rows < page->plan->point_count)
@@ -143,6 +166,11 @@ static void put_failures(const struct vl_page *page)
 
 void vl_page_summary(const struct vl_page *page)
 {
+	struct sheet sheet = {.page = page};
+
+	for (unsigned int i = 0; i < COLUMNS; i++)
+		sheet.shown[i] = vl_comparison_has(page->comparison, columns[i]);
+	find_best(page, sheet.best);
 	vl_html_section(page->out, "summary", "Side by side");
 	vl_html_paragraph(page->out, "note",
 			  "Times, goodput, fairness, use and queues are of the measured window, "
@@ -152,9 +180,9 @@ void vl_page_summary(const struct vl_page *page)
 			  page->plan->repeat > 1 ? "; below a mean stands the range over the seeds"
 						 : "");
 	fputs("<div class=\"scroll\"><table>\n", page->out);
-	put_header(page->out);
+	put_header(&sheet);
 	fputs("<tbody>\n", page->out);
-	put_rows(page);
+	put_rows(&sheet);
 	fputs("</tbody></table></div>\n", page->out);
 	put_failures(page);
 	vl_html_section_end(page->out);

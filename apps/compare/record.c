@@ -3,6 +3,10 @@
 
 #include "apps/compare/record.h"
 
+#include "apps/report/workload.h"
+
+#include <math.h>
+
 #define MAX_ELEMENTS (1u << 24)
 
 static void set_name(char to[VL_RECORD_NAME], const char *from)
@@ -61,6 +65,67 @@ static void keep_times(struct vl_record *record, struct vl_record_class *class,
 			record->slots[(*next)++] = (struct vl_record_slot){i, times->slots[i]};
 	}
 	class->slot_count = *next - class->first_slot;
+}
+
+/* A workload's times are known by their percentiles: so many values that have the same. */
+static void spread_times(const struct vl_distribution *from, struct vl_histogram *times)
+{
+	double part, value;
+
+	for (uint64_t i = 1; i <= from->count; i++) {
+		part = (double)i / (double)from->count;
+		if (i == from->count)
+			value = from->most;
+		else if (part > 0.99)
+			value = from->p999 < from->most || part > 0.999 ? from->p999
+									: from->points[99];
+		else
+			value = from->points[(unsigned int)ceil(part * 100 - 1e-9)];
+		vl_histogram_record(times, (uint64_t)(value + 0.5));
+	}
+	times->sum = from->mean * (double)from->count;
+}
+
+static void keep_jobs(struct vl_record_jobs *jobs, const struct vl_workload_result *result)
+{
+	const struct vl_workload_metrics *metrics = &result->metrics;
+
+	*jobs = (struct vl_record_jobs){
+		.all = metrics->all_jobs,
+		.finished = metrics->jobs,
+		.missed = metrics->missed,
+		.mean = metrics->job_times.mean,
+		.p50 = metrics->job_times.p50,
+		.p99 = metrics->job_times.p99,
+		.most = metrics->job_times.most,
+		.slowdown_mean = metrics->job_slowdown.mean,
+		.slowdown_p99 = metrics->job_slowdown.p99,
+		.algbw = metrics->algbw,
+		.busbw = metrics->busbw,
+		.has_deadline = result->workload->deadline != 0,
+	};
+}
+
+static void keep_workloads(struct vl_record *record, const struct vl_results *results,
+			   const struct vl_histogram *times, unsigned int *next)
+{
+	const struct vl_workload_result *result;
+	struct vl_record_class *class;
+
+	for (unsigned int i = 0; i < results->workload_count; i++) {
+		result = &results->workloads[i];
+		class = &record->classes[results->scenario->flows.count + i];
+		class->kind = VL_RECORD_WORKLOAD;
+		set_name(class->name, result->workload->name);
+		class->crosses_bottleneck =
+			vl_scenario_workload_crosses(results->scenario, result->workload);
+		class->failed = result->metrics.progress.status != IBV_WC_SUCCESS;
+		class->unfinished = !class->failed && !vl_workload_is_whole(result);
+		class->goodput = result->metrics.goodput;
+		class->messages = result->metrics.transfers;
+		keep_times(record, class, &times[i], next);
+		keep_jobs(&class->jobs, result);
+	}
 }
 
 static void keep_flows(struct vl_record *record, const struct vl_results *results,
@@ -130,9 +195,11 @@ static void keep_head(struct vl_record_head *head, const struct vl_results *resu
 	head->window_start = results->window_start;
 	head->events = results->events;
 	head->is_good = vl_results_are_good(results);
-	head->is_traced = results->traced_count == results->qp_count;
+	head->is_traced = results->traced_count == results->qp_count && !results->workload_count;
 	head->goodput = results->goodput;
 	head->jain = results->jain;
+	if (results->jain <= 0 && results->workload_count == 1)
+		head->jain = results->workloads[0].metrics.jain;
 	head->jain_count = results->jain_count;
 	head->totals = results->totals;
 	set_name(head->bottleneck_from, bottleneck->node);
@@ -210,7 +277,8 @@ static void keep_samples(struct vl_record *record, const struct vl_results *resu
 	}
 }
 
-struct vl_record *vl_record_create(const struct vl_results *results)
+/* Everything but the times of workloads, which are not in the results as histograms. */
+static struct vl_record *create(const struct vl_results *results, const struct vl_histogram *times)
 {
 	struct vl_record *record = calloc(1, sizeof(*record));
 	unsigned int step = thinning(results), next = 0;
@@ -218,18 +286,35 @@ struct vl_record *vl_record_create(const struct vl_results *results)
 	if (!record)
 		return NULL;
 	keep_head(&record->head, results);
-	record->head.class_count = results->scenario->flows.count;
+	record->head.class_count = results->scenario->flows.count + results->workload_count;
 	record->head.link_count = results->link_count;
 	record->head.sample_count = (results->sample_count + step - 1) / step;
 	for (unsigned int i = 0; i < results->scenario->flows.count; i++)
 		record->head.slot_count += count_slots(&results->flow_times[i]);
+	for (unsigned int i = 0; i < results->workload_count; i++)
+		record->head.slot_count += count_slots(&times[i]);
 	if (!allocate(record)) {
 		vl_record_destroy(record);
 		return NULL;
 	}
 	keep_flows(record, results, &next);
+	keep_workloads(record, results, times, &next);
 	keep_links(record, results);
 	keep_samples(record, results);
+	return record;
+}
+
+struct vl_record *vl_record_create(const struct vl_results *results)
+{
+	struct vl_histogram *times = calloc(results->workload_count + (size_t)1, sizeof(*times));
+	struct vl_record *record;
+
+	if (!times)
+		return NULL;
+	for (unsigned int i = 0; i < results->workload_count; i++)
+		spread_times(&results->workloads[i].metrics.transfer_times, &times[i]);
+	record = create(results, times);
+	free(times);
 	return record;
 }
 

@@ -20,19 +20,30 @@ enum vl_record_kind {
 	VL_RECORD_WORKLOAD,
 };
 
-/* A flow of the scenario (all its pairs and queue pairs), or a workload. */
+/* Jobs of a workload, whole run. Times in ns, bandwidths in bit/s; 0: not defined. */
+struct vl_record_jobs {
+	uint64_t all, finished, missed; /* missed: the deadline */
+	double mean, p50, p99, most;
+	double slowdown_mean, slowdown_p99; /* times as long as with the network to oneself */
+	double algbw, busbw;
+	bool has_deadline;
+};
+
+/* A flow of the scenario (all its pairs and queue pairs), or a workload (its transfers, of the
+ * whole run). The scenario's flows come first. */
 struct vl_record_class {
 	char name[VL_RECORD_NAME];
 	unsigned int kind; /* enum vl_record_kind */
 	/* Of its data, some crosses the bottleneck: the port where most flows meet. */
 	bool crosses_bottleneck;
-	unsigned int qps, failed, unfinished;
-	double goodput;    /* bit/s in the window, all queue pairs added */
-	uint64_t messages; /* completed, whole run */
+	unsigned int qps, failed, unfinished; /* a workload is one that failed or did not end */
+	double goodput;                       /* bit/s in the window, all queue pairs added */
+	uint64_t messages;                    /* completed, whole run */
 	/* Completion times in the window, ns: a histogram of which only slots in use are kept. */
 	uint64_t count, least, most;
 	double sum, square_sum;
 	unsigned int first_slot, slot_count;
+	struct vl_record_jobs jobs; /* of a workload */
 };
 
 struct vl_record_slot {
@@ -57,7 +68,7 @@ struct vl_record_link {
 struct vl_record_sample {
 	uint64_t time;      /* ns */
 	double utilization; /* of the bottleneck, 0..1 */
-	double goodput;     /* bit/s, of the traced queue pairs */
+	double goodput;     /* bit/s, all of it */
 	double queue_mean;  /* bytes, of the bottleneck */
 	uint64_t queue_max;
 	uint64_t marked, cnp, drops, pauses, retransmitted;
@@ -70,7 +81,7 @@ struct vl_record {
 		uint64_t end, window_start; /* ns */
 		uint64_t events;
 		bool is_good;   /* everything completed that was to, and nothing failed */
-		bool is_traced; /* all queue pairs are in the series */
+		bool is_traced; /* the series of classes are there, and whole */
 		double goodput; /* bit/s in the window */
 		double jain;    /* 0: not defined */
 		unsigned int jain_count;

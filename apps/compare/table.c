@@ -10,6 +10,8 @@
 /* What fits a terminal: the rest is in the files. */
 static const enum vl_metric columns[] = {
 	VL_METRIC_goodput_bps,
+	VL_METRIC_job_time_ns,
+	VL_METRIC_slowdown,
 	VL_METRIC_completion_p50_ns,
 	VL_METRIC_completion_p99_ns,
 	VL_METRIC_jain_index,
@@ -34,7 +36,7 @@ static void format_figure(enum vl_metric metric, const struct vl_figure *figure,
 		snprintf(text, CELL, "-");
 }
 
-/* All cells of a column are as wide as the widest. */
+/* All cells of a column are as wide as the widest. Of width 0: not shown, as it says nothing. */
 struct table {
 	const struct vl_comparison *comparison;
 	char (*cells)[COLUMNS][CELL]; /* by point */
@@ -69,7 +71,8 @@ static void fill(struct table *table)
 
 	for (unsigned int i = 0; i < COLUMNS; i++) {
 		table->widths[i] = 0;
-		for (unsigned int line = 0; line < 3; line++)
+		for (unsigned int line = 0;
+		     line < 3 && vl_comparison_has(table->comparison, columns[i]); line++)
 			widen(&table->widths[i], strlen(header(columns[i], line, label)));
 	}
 	for (unsigned int point = 0; point < plan->point_count; point++) {
@@ -77,7 +80,8 @@ static void fill(struct table *table)
 		vl_comparison_figures(table->comparison, point, figures);
 		for (unsigned int i = 0; i < COLUMNS; i++) {
 			format_figure(columns[i], &figures[columns[i]], table->cells[point][i]);
-			widen(&table->widths[i], strlen(table->cells[point][i]));
+			if (table->widths[i])
+				widen(&table->widths[i], strlen(table->cells[point][i]));
 		}
 	}
 }
@@ -97,6 +101,12 @@ static const char *state(const struct vl_comparison *comparison, unsigned int po
 	return failed ? "  failed" : missing ? "  not done" : is_good ? "" : "  incomplete";
 }
 
+static void put_cell(const struct table *table, unsigned int column, const char *text, FILE *out)
+{
+	if (table->widths[column])
+		fprintf(out, "  %*s", table->widths[column], text);
+}
+
 static void print(const struct table *table, FILE *out)
 {
 	const struct vl_plan *plan = table->comparison->plan;
@@ -105,13 +115,13 @@ static void print(const struct table *table, FILE *out)
 	for (unsigned int line = 0; line < 3; line++) {
 		fprintf(out, "%-*s", table->label_width, "");
 		for (unsigned int i = 0; i < COLUMNS; i++)
-			fprintf(out, "  %*s", table->widths[i], header(columns[i], line, label));
+			put_cell(table, i, header(columns[i], line, label), out);
 		fputc('\n', out);
 	}
 	for (unsigned int point = 0; point < plan->point_count; point++) {
 		fprintf(out, "%-*s", table->label_width, vl_plan_point_label(plan, point, label));
 		for (unsigned int i = 0; i < COLUMNS; i++)
-			fprintf(out, "  %*s", table->widths[i], table->cells[point][i]);
+			put_cell(table, i, table->cells[point][i], out);
 		fprintf(out, "%s\n", state(table->comparison, point));
 	}
 }

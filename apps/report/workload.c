@@ -13,7 +13,7 @@ static bool is_background(const struct vl_workload_result *result)
 	return result->workload->kind == VL_WORKLOAD_BACKGROUND;
 }
 
-static bool is_whole(const struct vl_workload_result *result)
+bool vl_workload_is_whole(const struct vl_workload_result *result)
 {
 	const struct vl_workload_metrics *metrics = &result->metrics;
 
@@ -26,7 +26,7 @@ unsigned int vl_results_unfinished_workloads(const struct vl_results *results)
 	unsigned int count = 0;
 
 	for (unsigned int i = 0; i < results->workload_count; i++)
-		count += !is_whole(&results->workloads[i]);
+		count += !vl_workload_is_whole(&results->workloads[i]);
 	return count;
 }
 
@@ -49,7 +49,7 @@ static void print_workload(const struct vl_workload_result *result, FILE *out)
 	fprintf(out, "  %-14s %-27s %5u %13s %9.3f %9s %9s %8.4f %8s %s\n", result->workload->name,
 		vl_workload_kind_name(result->workload->kind), result->workload->rank_count, jobs,
 		metrics->goodput / 1e9, bandwidths[0], bandwidths[1], metrics->jain, missed,
-		is_whole(result)                                 ? ""
+		vl_workload_is_whole(result)                     ? ""
 		: metrics->progress.started == VL_WORKLOAD_NEVER ? "not started"
 		: metrics->progress.status == IBV_WC_SUCCESS     ? "unfinished"
 								 : "failed");
@@ -129,7 +129,7 @@ static void say_workload(const struct vl_workload_result *result, FILE *out)
 	const struct vl_workload_progress *progress = &metrics->progress;
 	char time[VL_QUANTITY_TEXT];
 
-	if (!is_whole(result)) {
+	if (!vl_workload_is_whole(result)) {
 		say_unfinished(result, out);
 		return;
 	}

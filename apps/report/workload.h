@@ -14,6 +14,8 @@ void vl_report_workloads(const struct vl_results *results, FILE *out);
 void vl_report_say_workloads(const struct vl_results *results, FILE *out);
 json_t *vl_report_workloads_json(const struct vl_results *results);
 json_t *vl_report_classes_json(const struct vl_results *results);
+/* It has ended; or nothing failed, of one that need not end. */
+bool vl_workload_is_whole(const struct vl_workload_result *result);
 /* Workloads that were to end and have not. */
 unsigned int vl_results_unfinished_workloads(const struct vl_results *results);
 

@@ -102,6 +102,11 @@ struct vl_scenario_demand {
 bool vl_scenario_workload_demands(struct vl_arena *arena, const struct vl_scenario *scenario,
 				  const struct vl_scenario_demand **demands, unsigned int *count);
 
+/* workload_crossing.c: whether some of its data has a shortest way through the bottleneck. False
+ * without memory, too. */
+bool vl_scenario_workload_crosses(const struct vl_scenario *scenario,
+				  const struct vl_scenario_workload *workload);
+
 /* What a collective's bandwidth counts, as nccl-tests does: its size, and busbw over algbw. size 0:
  * it is no collective. */
 struct vl_collective {

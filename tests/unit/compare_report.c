@@ -229,6 +229,52 @@ static void long_series_keep_their_area_and_their_peaks(void)
 	vl_scenario_free(scenario);
 }
 
+/* Two leaves, one spine: what fills the spine's port to the second leaf. */
+static void workloads_cross_what_lies_on_their_shortest_ways(void)
+{
+	static const char text[] =
+		"name: ways\nduration: 1ms\nwarm_up: 0\n"
+		"topology: {kind: leaf_spine, endpoints: 6, leaves: 2, spines: 1}\n"
+		"workloads:\n"
+		"- {name: incast, kind: incast, endpoints: [host6, host1, host2, host3]}\n"
+		"- {name: local, kind: incast, endpoints: [host3, host1]}\n"
+		"- {name: same_leaf, kind: incast, endpoints: [host5, host4]}\n"
+		"- {name: other_way, kind: incast, endpoints: [host1, host5]}\n"
+		"- {name: along, kind: incast, endpoints: [host4, host2]}\n";
+	static const bool last_hop[] = {true, false, false, false, false};
+	static const bool uplink[] = {true, false, false, false, true};
+	struct vl_problems problems = {0};
+	struct vl_scenario *scenario = vl_scenario_parse(text, strlen(text), NULL, &problems);
+	const struct vl_scenario_workload *workloads;
+	unsigned int leaf = UINT32_MAX;
+
+	vl_problems_print(&problems, stdout);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);
+	workloads = scenario->workloads.elements;
+	leaf = vl_scenario_find_node(scenario, "leaf1");
+	for (unsigned int port = 0; port < scenario->nodes[leaf].ports; port++) {
+		if (!scenario->nodes[vl_scenario_port(scenario, leaf, port)->neighbour].sw)
+			continue;
+		scenario->bottleneck.node = leaf;
+		scenario->bottleneck.port = port;
+	}
+	for (unsigned int i = 0; i < 5; i++)
+		CU_ASSERT_EQUAL(vl_scenario_workload_crosses(scenario, &workloads[i]), uplink[i]);
+	scenario->bottleneck.node = vl_scenario_find_node(scenario, "leaf2");
+	for (unsigned int port = 0; port < scenario->nodes[scenario->bottleneck.node].ports;
+	     port++) {
+		if (!strcmp(scenario->nodes[vl_scenario_port(scenario, scenario->bottleneck.node,
+							     port)
+						    ->neighbour]
+				    .name,
+			    "host6"))
+			scenario->bottleneck.port = port;
+	}
+	for (unsigned int i = 0; i < 5; i++)
+		CU_ASSERT_EQUAL(vl_scenario_workload_crosses(scenario, &workloads[i]), last_hop[i]);
+	vl_scenario_free(scenario);
+}
+
 /* ---- Plans ---------------------------------------------------------------------------------- */
 
 static struct vl_plan *plan(const char *text, struct vl_plan_options *options, char error[512])
@@ -308,6 +354,8 @@ static const struct test tests[] = {
 	{"a_record_crosses_unchanged", a_record_crosses_unchanged},
 	{"long_series_keep_their_area_and_their_peaks",
 	 long_series_keep_their_area_and_their_peaks},
+	{"workloads_cross_what_lies_on_their_shortest_ways",
+	 workloads_cross_what_lies_on_their_shortest_ways},
 	{"plans_are_all_combinations_in_order", plans_are_all_combinations_in_order},
 	{"the_command_line_comes_before_the_scenario", the_command_line_comes_before_the_scenario},
 };
