@@ -121,38 +121,60 @@ static unsigned int congested_below(const struct check *check, const struct vl_d
 	return n - 1;
 }
 
+/* The fewest senders to one port whose queue reaches the threshold before they are paused; 0: even
+ * all do not. */
+static unsigned int senders_above(const struct check *check, const struct vl_db_profile *profile,
+				  uint64_t threshold)
+{
+	for (unsigned int m = 1; m < check->db->port_count; m++) {
+		if (m * check_limit(check, profile, m) > (double)threshold)
+			return m;
+	}
+	return 0;
+}
+
+static const char *show_formula(struct check *check, const struct vl_db_profile *profile)
+{
+	if (profile->static_th != VL_DB_UNSET)
+		return check_text(check, "XOFF at static_th %llu + reserved",
+				  (unsigned long long)profile->static_th);
+	return check_text(
+		check,
+		"XOFF at reserved + B * a / (1 + n * a), a = 2^%d = %g, B = %llu - %llu "
+		"reserved",
+		profile->dynamic_th, ldexp(1, profile->dynamic_th),
+		(unsigned long long)profile->pool->size,
+		(unsigned long long)check->reserved[profile->pool - check->db->pools].bytes);
+}
+
+static const char *show_senders(struct check *check, const struct vl_db_profile *profile,
+				uint64_t min)
+{
+	unsigned int senders = senders_above(check, profile, min);
+
+	if (!senders)
+		return "all ports that send to one are paused before its queue reaches Kmin";
+	return check_text(check, "%u sender%s to one port fill%s its queue to Kmin before a pause",
+			  senders, senders == 1 ? "" : "s", senders == 1 ? "s" : "");
+}
+
 static const char *show_limits(struct check *check, const struct vl_db_profile *profile,
 			       uint64_t min, uint64_t max)
 {
-	char text[1024];
+	char text[768] = "";
 	size_t used = 0;
-	double alpha = ldexp(1, profile->dynamic_th);
-	unsigned int last = 0;
+	unsigned int ports = check->db->port_count;
 
-	used = (size_t)snprintf(text, sizeof(text), "Kmin %llu, Kmax %llu\n",
-				(unsigned long long)min, (unsigned long long)max);
-	if (profile->static_th != VL_DB_UNSET)
-		used += (size_t)snprintf(text + used, sizeof(text) - used,
-					 "XOFF at static_th %llu + reserved\n",
-					 (unsigned long long)profile->static_th);
-	else
+	/* 1, 2, 4, ... and all. */
+	for (unsigned int n = 1, last = 0; last < ports && used < sizeof(text); n *= 2) {
+		last = n < ports ? n : ports;
 		used += (size_t)snprintf(
-			text + used, sizeof(text) - used,
-			"XOFF at reserved + B * a / (1 + n * a), a = 2^%d = %g, B = %llu - %llu "
-			"reserved\n",
-			profile->dynamic_th, alpha, (unsigned long long)profile->pool->size,
-			(unsigned long long)check->reserved[profile->pool - check->db->pools]
-				.bytes);
-	for (unsigned int n = 1; n <= check->db->port_count && used < sizeof(text); n *= 2) {
-		last = n;
-		used += (size_t)snprintf(text + used, sizeof(text) - used,
-					 "%s%9.0f B  with %u congested port%s", n > 1 ? "\n" : "",
-					 check_limit(check, profile, n), n, n > 1 ? "s" : "");
+			text + used, sizeof(text) - used, "%9.0f B  with %u congested port%s\n",
+			check_limit(check, profile, last), last, last == 1 ? "" : "s");
 	}
-	if (last < check->db->port_count && used < sizeof(text))
-		snprintf(text + used, sizeof(text) - used, "\n%9.0f B  with %u congested ports",
-			 check_limit(check, profile, check->db->port_count), check->db->port_count);
-	return check_text(check, "%s", text);
+	return check_text(check, "Kmin %llu, Kmax %llu\n%s\n%s%s", (unsigned long long)min,
+			  (unsigned long long)max, show_formula(check, profile), text,
+			  show_senders(check, profile, min));
 }
 
 /*
