@@ -178,10 +178,6 @@ static const struct vl_scenario scenario_defaults = {
 	.duration = 100000000,
 	.path_mtu = 4,
 	.cc = {.algorithm = ALGORITHM_DCQCN},
-	.infiniband = {.virtual_lanes = 1,
-		       .buffer = VL_INFINIBAND_DEFAULT_BUFFER,
-		       .limit_of_high_priority = 255,
-		       .cc = {.threshold = 15}},
 	.compare = {.repeat = 1},
 };
 const struct vl_schema vl_scenario_schema = {scenario_fields, COUNT(scenario_fields),

@@ -146,6 +146,9 @@ static void check_cc(struct vl_loader *loader, struct vl_scenario_infiniband_cc 
 void vl_scenario_check_infiniband(struct vl_loader *loader,
 				  struct vl_scenario_infiniband *infiniband)
 {
+	if (!infiniband->section.node)
+		*infiniband = *(const struct vl_scenario_infiniband *)
+				       vl_scenario_infiniband_schema.defaults;
 	if (!infiniband->virtual_lanes || infiniband->virtual_lanes > VL_INFINIBAND_DATA_LANES)
 		infiniband->virtual_lanes = 1;
 	vl_subnet_lanes_default(&infiniband->lanes, (uint8_t)infiniband->virtual_lanes);

@@ -5,11 +5,11 @@
  * Marking by InfiniBand switches, IBTA volume 1, annex A10: FECN in the BTH of packets that leave a
  * congested port. What reacts to it is transport/cc/infiniband.c.
  *
- * A port and lane is congested while what waits for it in the switch exceeds a part of the receive
- * buffer of one lane: (16 - threshold) / 16 of it, so that 15 marks most. The annex leaves the
- * meaning of the thresholds 1 to 15 to the maker of the switch, but for their order.
- * It is the root of congestion if its packets had credits when they could go, and a victim if they
- * had to wait for credits; victims mark only where they are told to.
+ * A port and lane is congested while what waits for it in the switch, behind the packet that
+ * leaves, exceeds a part of the receive buffer of one lane: (16 - threshold) / 16 of it, so that 15
+ * marks most. The annex leaves the meaning of the thresholds 1 to 15 to the maker of the switch,
+ * but for their order. It is the root of congestion if its packets had credits when they could go,
+ * and a victim if they had to wait for credits; victims mark only where they are told to.
  */
 #ifndef VERBLINE_INFINIBAND_CONGESTION_H
 #define VERBLINE_INFINIBAND_CONGESTION_H

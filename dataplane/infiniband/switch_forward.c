@@ -263,15 +263,15 @@ static void drop_old(struct vl_infiniband_switch *sw, uint32_t out, uint64_t now
 
 /* ---- Transmitting ----------------------------------------------------------------------- */
 
-/* To be called while the packet still counts as waiting. */
+/* Of a packet that leaves, by what waits behind it. */
 static void mark(struct vl_infiniband_switch *sw, struct vl_infiniband_switch_port *port,
-		 uint8_t lane, uint64_t queued, struct vl_frame *frame)
+		 uint8_t lane, struct vl_frame *frame)
 {
 	const struct vl_switch_congestion_setting *setting = &sw->config.congestion;
 	struct vl_infiniband_output *output = &port->outputs[lane];
 	bool is_victim = port->link.was_stalled >> lane & 1;
 
-	if (lane == VL_INFINIBAND_MANAGEMENT_LANE || queued <= sw->mark_above[lane] ||
+	if (lane == VL_INFINIBAND_MANAGEMENT_LANE || output->bytes <= sw->mark_above[lane] ||
 	    (is_victim && !port->marks_as_victim) ||
 	    frame->length < (uint32_t)setting->packet_size * VL_FLOW_CONTROL_BLOCK)
 		return;
@@ -302,7 +302,6 @@ struct vl_frame *vl_infiniband_switch_transmit(struct vl_infiniband_switch *sw, 
 {
 	struct vl_infiniband_switch_port *port = &sw->ports[number];
 	struct vl_frame *frame;
-	uint64_t queued;
 	uint8_t lane;
 
 	if (port->sending_length) {
@@ -319,10 +318,9 @@ struct vl_frame *vl_infiniband_switch_transmit(struct vl_infiniband_switch *sw, 
 	lane = vl_infiniband_port_choose(&port->link, now);
 	if (lane == VL_ARBITER_NONE)
 		return NULL;
-	queued = port->outputs[lane].bytes;
 	frame = pop(sw, number, lane, true, now);
 	if (sw->config.congestion.threshold)
-		mark(sw, port, lane, queued, frame);
+		mark(sw, port, lane, frame);
 	port->sending_from = frame->ingress_port;
 	port->sending_lane = frame->virtual_lane;
 	port->sending_length = frame->length;
