@@ -171,6 +171,18 @@ static int add_cables(struct lab *lab)
 
 /* ---- A part of a scenario --------------------------------------------------------------- */
 
+static int check_mtu(struct lab *lab, const struct vl_port *port)
+{
+	uint32_t path_mtu = vl_scenario_mtu(lab->run->scenario);
+
+	if (port->mtu >= path_mtu + VL_CARRIER_OVERHEAD)
+		return 0;
+	return vl_error_set(&lab->error, -EMSGSIZE,
+			    "port %s has an MTU of %u, and packets with a path MTU of %u need %u: "
+			    "raise it, or take a lower path_mtu (--set path_mtu=1024)",
+			    port->name, port->mtu, path_mtu, path_mtu + VL_CARRIER_OVERHEAD);
+}
+
 static int open_ports(struct lab *lab)
 {
 	const struct vl_lab_split *split = lab->run->split;
@@ -181,6 +193,8 @@ static int open_ports(struct lab *lab)
 		lab->ports[i] = vl_port_open(split->ports[i], &config, &lab->error);
 		if (!lab->ports[i])
 			return lab->error.code;
+		if (check_mtu(lab, lab->ports[i]))
+			return -EMSGSIZE;
 	}
 	return 0;
 }

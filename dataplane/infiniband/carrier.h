@@ -27,6 +27,9 @@
 #define VL_CARRIER_ETHERTYPE     0x88b5u
 #define VL_CARRIER_HEADER_LENGTH 28u /* the Ethernet header included */
 #define VL_CARRIER_LEAST_FRAME   60u /* shorter frames are padded with zeros */
+/* What the largest packet of a path MTU takes of the Ethernet payload beyond that MTU: the header
+ * above without Ethernet's 14, LRH 8, GRH 40, BTH 12, RETH 16, immediate data 4, ICRC 4, VCRC 2. */
+#define VL_CARRIER_OVERHEAD 100u
 
 #define VL_CARRIER_KINDS(X)                                                                        \
 	X(PACKET, "a packet, LRH to VCRC")                                                         \
