@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "dataplane/huge_pages.h"
+
 #define CACHE_LINE   64u
 #define FIRST_SLAB   32u
 #define LARGEST_SLAB 1024u
@@ -25,6 +27,7 @@ static bool grow(struct vl_memory_frame_pool *pool)
 	size_t stride = round_up(sizeof(struct vl_frame)) + pool->capacity;
 	uint32_t count = pool->total < FIRST_SLAB ? FIRST_SLAB : pool->total;
 	struct slab *slab;
+	size_t alignment;
 	uint8_t *memory;
 
 	if (count > LARGEST_SLAB)
@@ -33,9 +36,13 @@ static bool grow(struct vl_memory_frame_pool *pool)
 		count = pool->limit - pool->total;
 	if (!count)
 		return false;
-	slab = aligned_alloc(CACHE_LINE, CACHE_LINE + count * stride);
+	alignment = count * stride < VL_HUGE_PAGE ? CACHE_LINE : VL_HUGE_PAGE;
+	slab = aligned_alloc(alignment,
+			     (CACHE_LINE + count * stride + alignment - 1) & ~(alignment - 1));
 	if (!slab)
 		return false;
+	if (alignment == VL_HUGE_PAGE)
+		vl_huge_pages_advise(slab, CACHE_LINE + count * stride);
 	slab->next = pool->slabs;
 	pool->slabs = slab;
 	memory = (uint8_t *)slab + CACHE_LINE;

@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "dataplane/flow.h"
+#include "dataplane/huge_pages.h"
 #include "dataplane/network.h"
 #include "tests/support/hosts.h"
 #include "transport/wire/icrc.h"
@@ -247,6 +248,7 @@ static bool run(const struct options *options, struct result *result)
 		destroy(&fabric);
 		return false;
 	}
+	vl_huge_pages_collapse();
 	/* Past the start, when every queue pair sends and all caches hold what they can. */
 	vl_network_run_until(fabric.network, 2 * STEP);
 	start = processor_seconds();
