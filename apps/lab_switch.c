@@ -93,7 +93,9 @@ static void print_scenario(FILE *out, const char *path, const struct vl_db_port 
 	}
 	fprintf(out, "'\nlinks:\n");
 	print_links(out, ports, count);
-	fprintf(out, "flows:\n  - {name: incast, from: sender, to: receiver, priority: %u}\n",
+	fprintf(out,
+		"flows:\n  - {name: incast, from: sender, to: receiver, size: 1MiB, depth: 8, "
+		"priority: %u}\n",
 		lowest_priority(ports[0]));
 }
 
