@@ -27,14 +27,17 @@ static double response_time(const struct vl_headroom_input *input)
 	       (double)input->rate;
 }
 
+/* What a double cannot hold makes no unit more or less. */
+static uint64_t round_down(double bytes, uint64_t unit)
+{
+	return (uint64_t)((bytes + 1e-6) / (double)unit) * unit;
+}
+
 static uint64_t round_up(double bytes, uint64_t unit)
 {
-	uint64_t units = (uint64_t)(bytes / (double)unit);
+	uint64_t down = round_down(bytes, unit);
 
-	/* What a double cannot hold is no reason for a unit more. */
-	if ((double)(units * unit) < bytes - 1e-6)
-		units++;
-	return units * unit;
+	return (double)down < bytes - 1e-6 ? down + unit : down;
 }
 
 /* Memory that small packets waste in cells, as SONiC estimates it. */
@@ -102,5 +105,5 @@ void vl_headroom_worst_case(const struct vl_headroom_input *input, struct vl_hea
 	add(headroom, "peer's response to PFC",
 	    vl_headroom_line_bytes(input->rate, response_time(input)), true);
 	add(headroom, "whole nanoseconds", vl_headroom_line_bytes(input->rate, ROUNDING_NS), true);
-	headroom->bytes = round_up(headroom->exact, input->cell_size ? input->cell_size : 1);
+	headroom->bytes = round_down(headroom->exact, input->cell_size ? input->cell_size : 1);
 }

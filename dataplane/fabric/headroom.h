@@ -49,7 +49,9 @@ struct vl_headroom {
 	unsigned int term_count;
 	double cell_factor; /* bytes of memory for a byte of the line */
 	double exact;       /* sum of terms, with the factor where it applies */
-	uint64_t bytes;     /* exact, rounded up: SONiC: to 1 KiB; worst case: to cells */
+	/* exact, rounded: SONiC: up to 1 KiB; worst case: down to cells, as frames take whole ones.
+	 */
+	uint64_t bytes;
 };
 
 /* ns that a signal takes over metres of cable by SONiC's velocity. */
