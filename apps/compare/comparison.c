@@ -118,11 +118,9 @@ void vl_record_measure(const struct vl_record *record, double values[VL_METRIC_C
 	const struct vl_record_head *head = &record->head;
 	const struct vl_totals *totals = &head->totals;
 	struct vl_histogram *times = calloc(1, sizeof(*times));
-	double stalled = 0, incomplete = 0;
+	double incomplete = 0;
 	bool has_times;
 
-	for (unsigned int i = 0; i < head->link_count; i++)
-		stalled += (double)record->links[i].stalled_ns;
 	for (unsigned int i = 0; i < head->class_count; i++)
 		incomplete += record->classes[i].failed + record->classes[i].unfinished;
 	measure_jobs(record, values);
@@ -140,9 +138,9 @@ void vl_record_measure(const struct vl_record *record, double values[VL_METRIC_C
 	values[VL_METRIC_queue_mean_bytes] = head->has_queue ? head->queue_mean : NAN;
 	values[VL_METRIC_queue_max_bytes] = head->has_queue ? (double)head->queue_max : NAN;
 	values[VL_METRIC_paused_ns] = (double)totals->pfc_paused_ns;
-	values[VL_METRIC_credit_stalled_ns] = stalled;
+	values[VL_METRIC_credit_stalled_ns] = (double)totals->credit_stall_ns;
 	values[VL_METRIC_marked] = (double)totals->ecn_marked;
-	values[VL_METRIC_cnp_tx] = (double)totals->cnp_tx;
+	values[VL_METRIC_notifications] = (double)(totals->cnp_tx + totals->becn_tx);
 	values[VL_METRIC_dropped] =
 		(double)(totals->switch_drops + totals->link_losses + totals->link_corrupted);
 	values[VL_METRIC_retransmitted] = (double)totals->data_frames_retransmitted;

@@ -48,7 +48,8 @@ bool vl_comparison_is_good(const struct vl_comparison *comparison);
 
 /* ---- Figures -------------------------------------------------------------------------------- */
 
-/* job_time and slowdown: of the jobs of workloads, the mean of the workload where it is most.
+/* marked: set to ECN CE or FECN. notifications: CNPs sent, and ACKs sent with BECN. job_time and
+ * slowdown: of the jobs of workloads, the mean of the workload where it is most.
  *
  * name, title, unit of the value, unit for people, divisor to it, decimals, better: -1 less, 1
  * more, 0 neither. Times and queues are of the window, counts of the whole run. */
@@ -66,7 +67,7 @@ bool vl_comparison_is_good(const struct vl_comparison *comparison);
 	X(paused_ns, "paused", "ns", "us", 1e3, 0, -1)                                             \
 	X(credit_stalled_ns, "no credits", "ns", "us", 1e3, 0, -1)                                 \
 	X(marked, "marked", "packets", "packets", 1, 0, 0)                                         \
-	X(cnp_tx, "CNPs", "packets", "packets", 1, 0, 0)                                           \
+	X(notifications, "CNPs, BECNs", "packets", "packets", 1, 0, 0)                             \
 	X(dropped, "dropped", "packets", "packets", 1, 0, -1)                                      \
 	X(retransmitted, "sent again", "packets", "packets", 1, 0, -1)                             \
 	X(incomplete, "incomplete", "queue pairs or workloads", "QPs", 1, 0, -1)

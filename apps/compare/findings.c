@@ -250,47 +250,51 @@ static void say_loss(const struct view *view)
 	free(lossless);
 }
 
-/* The link that stood still longest at the shown point of a group. NULL: none did. */
-static const struct vl_record_link *find_stillest(const struct view *view, unsigned int group,
-						  double *still)
+/* The link that was held back longest at the shown point of a group. NULL: none did. */
+static const struct vl_record_link *find_held_back(const struct view *view, unsigned int group,
+						   double *held)
 {
 	const struct vl_record *record =
 		vl_comparison_record(view->comparison, view->points[group]);
 	const struct vl_record_link *found = NULL;
 	double time;
 
-	*still = 0;
+	*held = 0;
 	for (unsigned int i = 0; i < record->head.link_count; i++) {
 		time = (double)(record->links[i].paused_ns + record->links[i].stalled_ns);
-		if (time <= *still)
+		if (time <= *held)
 			continue;
-		*still = time;
+		*held = time;
 		found = &record->links[i];
 	}
 	return found;
 }
 
-static void say_standing(const struct view *view)
+static void say_held_back(const struct view *view)
 {
-	char name[VL_PLAN_LABEL], text[VL_QUANTITY_TEXT];
+	char name[VL_PLAN_LABEL], text[2][VL_QUANTITY_TEXT];
 	const struct vl_record_link *link;
 	const struct vl_record *record;
-	double still;
+	double held;
+	bool paused;
 
 	for (unsigned int i = 0; i < view->count; i++) {
 		if (view->points[i] == UINT_MAX)
 			continue;
 		record = vl_comparison_record(view->comparison, view->points[i]);
-		link = find_stillest(view, i, &still);
-		if (!link || still < ALIKE * (double)record->head.end)
+		link = find_held_back(view, i, &held);
+		if (!link || held < ALIKE * (double)record->head.end)
 			continue;
+		paused = link->paused_ns >= link->stalled_ns;
 		say(view->findings,
-		    "On %s the link from %s to %s stood still for %s of %.0f us (%.0f %%) because "
-		    "%s; whatever else crosses it waits with it.",
-		    label(view, i, name), link->from, link->to, time_text(still, text),
-		    (double)record->head.end / 1e3, still * 100 / (double)record->head.end,
-		    link->paused_ns >= link->stalled_ns ? "PFC paused it"
-							: "it had no credits to send");
+		    paused ? "On %s the link from %s to %s was paused by PFC for %s of %s (%.0f "
+			     "%%); "
+			     "whatever else crosses it waits with it."
+			   : "On %s the link from %s to %s had a packet to send but no credits for "
+			     "%s of %s (%.0f %%); whatever else shares its lane waits with it.",
+		    label(view, i, name), link->from, link->to, time_text(held, text[0]),
+		    time_text((double)record->head.end, text[1]),
+		    held * 100 / (double)record->head.end);
 	}
 }
 
@@ -460,7 +464,7 @@ void vl_findings_make(const struct vl_comparison *comparison, struct vl_findings
 		say_goodput(&view);
 		say_loss(&view);
 		say_victims(&view);
-		say_standing(&view);
+		say_held_back(&view);
 		say_queue(&view);
 		say_fairness(&view);
 		say_incomplete(&view);

@@ -10,7 +10,7 @@ static const struct {
 	const char *title, *unit;
 } counters[] = {
 	{VL_METRIC_marked, "ECN or FECN marks", "packets"},
-	{VL_METRIC_cnp_tx, "CNPs or BECNs", "packets"},
+	{VL_METRIC_notifications, "CNPs or BECNs", "packets"},
 	{VL_METRIC_paused_ns, "paused by PFC", "\xc2\xb5s, all ports added"},
 	{VL_METRIC_credit_stalled_ns, "without credits", "\xc2\xb5s, all ports added"},
 	{VL_METRIC_dropped, "dropped", "packets"},

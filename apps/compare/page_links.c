@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-/* Where lines stood still: a row a link, a column a group. */
+/* Where links were held back: a row a link, a column a group. */
 
 #include "apps/compare/page.h"
 
@@ -14,7 +14,7 @@
 #define HEAD        38
 /* Cells darker than this need light text. */
 #define DARK 0.55
-/* Of the run; what stood still shorter is not worth a row. */
+/* Of the run; what was held back for shorter is not worth a row. */
 #define LEAST_PART 0.0005
 
 static const struct vl_record_link *find_link(const struct vl_record *record,
@@ -29,7 +29,7 @@ static const struct vl_record_link *find_link(const struct vl_record *record,
 }
 
 /* Of the run, 0..1: paused or without credits. */
-static double standing(const struct vl_record *record, const struct vl_record_link *link)
+static double held_back(const struct vl_record *record, const struct vl_record_link *link)
 {
 	double part = (double)(link->paused_ns + link->stalled_ns) /
 		      (record->head.end ? (double)record->head.end : 1);
@@ -37,7 +37,7 @@ static double standing(const struct vl_record *record, const struct vl_record_li
 	return part > 1 ? 1 : part;
 }
 
-/* The links of the first group, those that stood still longest anywhere first. */
+/* The links of the first group, those that were held back longest anywhere first. */
 struct row {
 	const struct vl_record_link *link;
 	double most;
@@ -56,8 +56,8 @@ static unsigned int choose_links(const struct vl_page *page, struct row rows[MAX
 		most = 0;
 		for (unsigned int n = 0; n < page->group_count; n++) {
 			link = find_link(page->groups[n].record, &first->links[i]);
-			if (link && standing(page->groups[n].record, link) > most)
-				most = standing(page->groups[n].record, link);
+			if (link && held_back(page->groups[n].record, link) > most)
+				most = held_back(page->groups[n].record, link);
 		}
 		if (most < LEAST_PART)
 			continue;
@@ -84,7 +84,7 @@ static void put_cell(const struct vl_page *page, const struct vl_page_group *gro
 
 	if (!link)
 		return;
-	part = standing(group->record, link);
+	part = held_back(group->record, link);
 	snprintf(tip, sizeof(tip), "%s to %s on %s: paused %s, without credits %s, used %.1f %%",
 		 link->from, link->to, group->label,
 		 vl_quantity_text(VL_QUANTITY_DURATION, link->paused_ns, paused),
@@ -104,7 +104,7 @@ static void put_matrix(const struct vl_page *page, const struct row *rows, unsig
 	double y;
 
 	vl_svg_begin(page->out, width, HEAD + CELL_HEIGHT * (int)count + 4,
-		     "Share of the run that each link stood still, by fabric");
+		     "Share of the run that each link was held back, by fabric");
 	for (unsigned int i = 0; i < page->group_count; i++)
 		vl_svg_text(page->out, NAME_WIDTH + CELL_WIDTH * (i + 0.5), HEAD - 10, "middle",
 			    "value strong", "%s", vl_page_short(page->groups[i].label, 16, text));
@@ -125,7 +125,7 @@ void vl_page_links(const struct vl_page *page)
 
 	if (!page->groups[0].record->head.link_count)
 		return;
-	vl_html_section(page->out, "links", "Where links stood still");
+	vl_html_section(page->out, "links", "Where links were held back");
 	if (!count) {
 		vl_html_paragraph(page->out, "note",
 				  "No link was paused or ran out of credits for longer than "
@@ -135,16 +135,18 @@ void vl_page_links(const struct vl_page *page)
 	}
 	vl_html_paragraph(page->out, "note",
 			  "Share of the whole run in which a direction of a link might not send: "
-			  "paused by PFC (RoCEv2), or without credits while something waited "
-			  "(InfiniBand). Priorities and lanes are added. Rest the pointer on a "
+			  "paused by PFC (RoCEv2), or with a packet to send but no credits for it "
+			  "(InfiniBand, where senders of a congested port wait so as a matter of "
+			  "course). Priorities and lanes are added. Rest the pointer on a "
 			  "cell for both times.");
 	fputs("<figure class=\"scroll\">", page->out);
 	put_matrix(page, rows, count);
 	fputs("</figure>\n", page->out);
 	if (left)
-		vl_html_paragraph(page->out, "note",
-				  "The %u links that stood still longest; %u more are in the CSV "
-				  "and JSON files.",
-				  count, left);
+		vl_html_paragraph(
+			page->out, "note",
+			"The %u links that were held back longest; %u more are in the CSV "
+			"and JSON files.",
+			count, left);
 	vl_html_section_end(page->out);
 }

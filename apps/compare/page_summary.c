@@ -22,7 +22,7 @@ static const enum vl_metric columns[] = {
 	VL_METRIC_paused_ns,
 	VL_METRIC_credit_stalled_ns,
 	VL_METRIC_marked,
-	VL_METRIC_cnp_tx,
+	VL_METRIC_notifications,
 	VL_METRIC_dropped,
 	VL_METRIC_retransmitted,
 	VL_METRIC_incomplete,

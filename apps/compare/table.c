@@ -9,18 +9,12 @@
 
 /* What fits a terminal: the rest is in the files. */
 static const enum vl_metric columns[] = {
-	VL_METRIC_goodput_bps,
-	VL_METRIC_job_time_ns,
-	VL_METRIC_slowdown,
-	VL_METRIC_completion_p50_ns,
-	VL_METRIC_completion_p99_ns,
-	VL_METRIC_jain_index,
-	VL_METRIC_queue_mean_bytes,
-	VL_METRIC_paused_ns,
-	VL_METRIC_credit_stalled_ns,
-	VL_METRIC_marked,
-	VL_METRIC_cnp_tx,
-	VL_METRIC_dropped,
+	VL_METRIC_goodput_bps,       VL_METRIC_job_time_ns,
+	VL_METRIC_slowdown,          VL_METRIC_completion_p50_ns,
+	VL_METRIC_completion_p99_ns, VL_METRIC_jain_index,
+	VL_METRIC_queue_mean_bytes,  VL_METRIC_paused_ns,
+	VL_METRIC_credit_stalled_ns, VL_METRIC_marked,
+	VL_METRIC_notifications,     VL_METRIC_dropped,
 	VL_METRIC_retransmitted,
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
