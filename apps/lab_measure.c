@@ -4,6 +4,7 @@
 #include "apps/lab_measure.h"
 
 #include "apps/lab_deadlock.h"
+#include "apps/lab_queues.h"
 #include "apps/lab_totals.h"
 #include "apps/scenario/switch_config.h"
 
@@ -17,12 +18,14 @@ struct vl_lab_meter {
 	struct vl_results *results;
 	unsigned int bottleneck; /* port, as the scenario numbers them */
 	unsigned int port_count;
+	bool is_in_window;
 	struct vl_reading reading, before, window;
 	/* Memory of the three. */
 	uint64_t *received;
 	struct vl_lab_port_reading *ports;
 	struct vl_lab_deadlock *deadlock;
-	struct vl_histogram queue_lengths; /* bytes, of the bottleneck in the window */
+	uint64_t watermarks[VL_LAB_QUEUES]; /* of the bottleneck's queues, in the window */
+	struct vl_histogram queue_lengths;  /* bytes, of the bottleneck in the window */
 };
 
 /* ---- Results ----------------------------------------------------------------------------- */
@@ -47,7 +50,7 @@ bool vl_results_init(struct vl_results *results, const struct vl_scenario *scena
 	results->workloads =
 		calloc(results->workload_count + (size_t)1, sizeof(*results->workloads));
 	if (results->workloads && results->qps && results->flow_times && results->samples &&
-	    results->rates && results->links)
+	    results->rates && results->links && vl_lab_allocate_queues(scenario, results))
 		return true;
 	vl_results_release(results);
 	return false;
@@ -63,6 +66,9 @@ void vl_results_release(struct vl_results *results)
 	free(results->samples);
 	free(results->rates);
 	free(results->links);
+	free(results->queues);
+	free(results->groups);
+	free(results->switches);
 	*results = (struct vl_results){0};
 }
 
@@ -116,6 +122,7 @@ struct vl_lab_meter *vl_lab_meter_create(const struct vl_lab_fabric *fabric,
 	meter->fabric = fabric;
 	meter->results = results;
 	meter->port_count = 2 * scenario->cable_count;
+	meter->is_in_window = scenario->warm_up == 0;
 	meter->bottleneck =
 		scenario->nodes[scenario->bottleneck.node].first_port + scenario->bottleneck.port;
 	meter->received = calloc(3 * (size_t)scenario->qp_count, sizeof(*meter->received));
@@ -164,6 +171,19 @@ static void read_endpoint(struct vl_reading *reading, const struct vl_endpoint *
 	reading->retransmitted += counters->data_frames_retransmitted;
 }
 
+/* Of the bottleneck's queues, which begin anew with each sample. */
+static void take_watermarks(struct vl_lab_meter *meter, unsigned int node, unsigned int port)
+{
+	uint64_t watermarks[VL_LAB_QUEUES];
+
+	vl_lab_port_watermarks(meter->fabric, node, port, watermarks);
+	for (unsigned int i = 0; i < VL_LAB_QUEUES; i++) {
+		if (watermarks[i] > meter->watermarks[i])
+			meter->watermarks[i] = watermarks[i];
+	}
+	vl_lab_port_reset_watermarks(meter->fabric, node, port);
+}
+
 static void read_port(struct vl_lab_meter *meter, unsigned int node, unsigned int port,
 		      uint64_t now)
 {
@@ -174,7 +194,10 @@ static void read_port(struct vl_lab_meter *meter, unsigned int node, unsigned in
 	struct vl_link_result *link = &meter->results->links[at];
 
 	vl_lab_port_read(fabric, node, port, now, found);
-	vl_lab_port_reset_watermarks(fabric, node, port);
+	if (at == meter->bottleneck)
+		take_watermarks(meter, node, port);
+	else if (!meter->is_in_window)
+		vl_lab_port_reset_watermarks(fabric, node, port);
 	reading->ecn_marked += found->marked;
 	reading->drops += vl_link_drop_count(&found->drops);
 	reading->pauses += found->pauses;
@@ -270,8 +293,10 @@ void vl_lab_meter_mark_window(struct vl_lab_meter *meter)
 	copy_reading(meter, &meter->window, &meter->before);
 	meter->results->window_start = meter->window.time;
 	memset(&meter->queue_lengths, 0, sizeof(meter->queue_lengths));
+	memset(meter->watermarks, 0, sizeof(meter->watermarks));
 	for (unsigned int i = 0; i < meter->port_count; i++)
 		meter->results->links[i].queue_max = 0;
+	meter->is_in_window = true;
 }
 
 uint64_t vl_lab_meter_queue(const struct vl_lab_meter *meter, uint64_t now)
@@ -421,6 +446,7 @@ void vl_lab_meter_finish(struct vl_lab_meter *meter)
 	finish_goodput(meter);
 	finish_links(meter);
 	finish_bottleneck(meter);
+	vl_lab_read_queues(fabric, results, meter->bottleneck, meter->watermarks);
 	vl_lab_deadlock_finish(meter->deadlock, results);
 	vl_lab_total(fabric, results);
 }

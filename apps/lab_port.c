@@ -3,6 +3,8 @@
 
 #include "apps/lab_port.h"
 
+#include <string.h>
+
 static uint64_t paused_time(const struct vl_pfc_receiver *pause, uint64_t now)
 {
 	uint64_t paused = 0, end;
@@ -65,8 +67,7 @@ static void read_switch_port(const struct vl_switch_port *port, uint64_t now,
 		reading->drops.buffer_full += counters->drop_buffer_full;
 		reading->drops.headroom += counters->drop_headroom;
 		reading->packets += counters->tx_frames;
-		reading->is_held =
-			reading->is_held || (queue->bytes && port->paused >> i & 1);
+		reading->is_held = reading->is_held || (queue->bytes && port->paused >> i & 1);
 		reading->drops.watchdog += counters->drop_watchdog;
 		reading->queue_area += vl_frame_queue_area(queue, now);
 		reading->queue_bytes += queue->bytes;
@@ -139,13 +140,29 @@ uint64_t vl_lab_port_queue_bytes(const struct vl_lab_fabric *fabric, unsigned in
 	return reading.queue_bytes;
 }
 
+void vl_lab_port_watermarks(const struct vl_lab_fabric *fabric, unsigned int node,
+			    unsigned int port, uint64_t watermarks[VL_LAB_QUEUES])
+{
+	const struct vl_lab_node *at = &fabric->nodes[node];
+	const struct vl_infiniband_switch *sw = at->infiniband_switch;
+
+	memset(watermarks, 0, VL_LAB_QUEUES * sizeof(*watermarks));
+	for (unsigned int i = 0; at->sw && i < VL_SWITCH_PRIORITIES; i++)
+		watermarks[i] = at->sw->ports[port].queues[i].watermark;
+	for (uint8_t lane = 0; sw && lane < vl_infiniband_switch_virtual_lanes(sw); lane++)
+		watermarks[lane] = vl_infiniband_switch_queue(sw, port, lane, 0).watermark;
+}
+
 void vl_lab_port_reset_watermarks(const struct vl_lab_fabric *fabric, unsigned int node,
 				  unsigned int port)
 {
-	struct vl_switch *sw = fabric->nodes[node].sw;
+	const struct vl_lab_node *at = &fabric->nodes[node];
+	struct vl_infiniband_switch *sw = at->infiniband_switch;
 
-	for (unsigned int i = 0; sw && i < VL_SWITCH_PRIORITIES; i++)
-		vl_frame_queue_reset_watermark(&sw->ports[port].queues[i]);
+	for (unsigned int i = 0; at->sw && i < VL_SWITCH_PRIORITIES; i++)
+		vl_frame_queue_reset_watermark(&at->sw->ports[port].queues[i]);
+	for (uint8_t lane = 0; sw && lane < vl_infiniband_switch_virtual_lanes(sw); lane++)
+		vl_infiniband_switch_reset_watermark(sw, port, lane);
 }
 
 uint64_t vl_link_drop_count(const struct vl_link_drops *drops)

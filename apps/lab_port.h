@@ -13,6 +13,9 @@
 #include "apps/lab_fabric.h"
 #include "apps/report/results.h"
 
+/* Most queues, or virtual lanes, of a port. */
+#define VL_LAB_QUEUES 15u
+
 struct vl_lab_port_reading {
 	uint64_t frames, bytes;   /* on the line, without what the line adds */
 	uint64_t line_bits;       /* on the line, all included */
@@ -32,7 +35,10 @@ void vl_lab_port_read(const struct vl_lab_fabric *fabric, unsigned int node, uns
 /* Bytes in the port's queues now. */
 uint64_t vl_lab_port_queue_bytes(const struct vl_lab_fabric *fabric, unsigned int node,
 				 unsigned int port, uint64_t now);
-/* Watermarks count from now on. */
+/* Of each queue. */
+void vl_lab_port_watermarks(const struct vl_lab_fabric *fabric, unsigned int node,
+			    unsigned int port, uint64_t watermarks[VL_LAB_QUEUES]);
+/* They count from now on. */
 void vl_lab_port_reset_watermarks(const struct vl_lab_fabric *fabric, unsigned int node,
 				  unsigned int port);
 uint64_t vl_link_drop_count(const struct vl_link_drops *drops);

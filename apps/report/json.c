@@ -10,6 +10,7 @@
 
 #include "apps/report/config.h"
 #include "apps/report/links.h"
+#include "apps/report/switches.h"
 #include "apps/report/workload.h"
 
 #include <errno.h>
@@ -268,6 +269,9 @@ int vl_report_json(const struct vl_results *results, FILE *out)
 	if (*results->possible_deadlock)
 		json_object_set_new(root, "possible_deadlock",
 				    json_string(results->possible_deadlock));
+	json_object_set_new(root, "switches", vl_report_switches_json(results));
+	json_object_set_new(root, "queues", vl_report_queues_json(results));
+	json_object_set_new(root, "priority_groups", vl_report_groups_json(results));
 	json_object_set_new(root, "links", vl_report_links_json(results));
 	json_object_set_new(root, "queue_pairs", qps_json(results));
 	json_object_set_new(root, "time_series", series_json(results));

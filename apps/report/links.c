@@ -78,10 +78,20 @@ static json_t *whole(uint64_t value)
 	return json_integer((json_int_t)value);
 }
 
+json_t *vl_report_drops_json(const struct vl_link_drops *drops)
+{
+	json_t *object = json_object();
+
+#define PUT_DROP(name, where, meaning) json_object_set_new(object, #name, whole(drops->name));
+	VL_LINK_DROPS(PUT_DROP)
+#undef PUT_DROP
+	return object;
+}
+
 static json_t *link_json(const struct vl_results *results, const struct vl_link_result *link)
 {
 	const struct vl_scenario_node *nodes = results->scenario->nodes;
-	json_t *object = json_object(), *drops = json_object();
+	json_t *object = json_object();
 
 	json_object_set_new(object, "from", json_string(nodes[link->node].name));
 	json_object_set_new(object, "port", whole(link->port));
@@ -97,10 +107,7 @@ static json_t *link_json(const struct vl_results *results, const struct vl_link_
 	json_object_set_new(object, "resumes_sent", whole(link->resumes));
 	json_object_set_new(object, "credit_stall_ns", whole(link->credit_stall_ns));
 	json_object_set_new(object, "marked", whole(link->marked));
-#define PUT_DROP(name, where, meaning) json_object_set_new(drops, #name, whole(link->drops.name));
-	VL_LINK_DROPS(PUT_DROP)
-#undef PUT_DROP
-	json_object_set_new(object, "drops", drops);
+	json_object_set_new(object, "drops", vl_report_drops_json(&link->drops));
 	return object;
 }
 

@@ -11,5 +11,6 @@
 /* The links where most happened, for people; all of them, as JSON. */
 void vl_report_links(const struct vl_results *results, FILE *out);
 json_t *vl_report_links_json(const struct vl_results *results);
+json_t *vl_report_drops_json(const struct vl_link_drops *drops);
 
 #endif

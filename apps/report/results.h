@@ -105,6 +105,30 @@ struct vl_link_result {
 	struct vl_link_drops drops; /* frames, whole run */
 };
 
+/* A queue of a switch: a virtual lane, where it is InfiniBand's. */
+struct vl_queue_result {
+	unsigned int link; /* that it sends by: index into the results' links */
+	unsigned int queue;
+	uint64_t frames, bytes, marked; /* sent, whole run */
+	uint64_t watermark;             /* bytes, in the window */
+	uint64_t credit_stall_ns;
+	struct vl_link_drops drops;
+};
+
+/* A priority group of an Ethernet switch's port. */
+struct vl_group_result {
+	unsigned int link; /* that leaves by the port where its frames come in */
+	unsigned int group;
+	uint64_t frames, bytes, drops;          /* received, whole run */
+	uint64_t xoff, xon;                     /* asked for */
+	uint64_t watermark, headroom_watermark; /* bytes, whole run */
+};
+
+struct vl_switch_result {
+	unsigned int node;
+	uint64_t buffer, watermark; /* bytes; watermark: 0 where it is not known */
+};
+
 /* Links that wait for each other in a circle, each for room behind the next one. */
 #define VL_MAX_DEADLOCK_LINKS 64u
 struct vl_deadlock_result {
@@ -175,6 +199,11 @@ struct vl_results {
 	struct vl_bottleneck_result bottleneck;
 	struct vl_link_result *links; /* by node and port */
 	unsigned int link_count;
+	/* Those that carried or dropped anything. */
+	struct vl_queue_result *queues;
+	struct vl_group_result *groups;
+	struct vl_switch_result *switches;
+	unsigned int queue_count, group_count, switch_count;
 	struct vl_deadlock_result deadlock;
 	struct vl_workload_result *workloads; /* as the scenario's */
 	unsigned int workload_count;

@@ -6,9 +6,11 @@
 #include "apps/report/links.h"
 #include "apps/report/workload.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#define MAX_ROWS 32u
+#define MAX_ROWS     32u
+#define EXTREME_ROWS 8u
 
 static const char *verb_name(unsigned int verb)
 {
@@ -51,18 +53,54 @@ static void print_qp(const struct vl_results *results, const struct vl_qp_result
 		(unsigned long long)retransmitted(qp), state(qp));
 }
 
+static int compare_goodput(const void *a, const void *b)
+{
+	const struct vl_qp_result *one = *(const struct vl_qp_result *const *)a;
+	const struct vl_qp_result *other = *(const struct vl_qp_result *const *)b;
+
+	if (one->goodput != other->goodput)
+		return one->goodput < other->goodput ? -1 : 1;
+	return one < other ? -1 : one > other;
+}
+
+/* Too many for a row each: the slowest, the fastest, and how the others lie between them. */
+static void print_extremes(const struct vl_results *results, FILE *out)
+{
+	static const unsigned int percents[] = {1, 10, 25, 50, 75, 90, 99};
+	const struct vl_qp_result **qps = malloc(results->qp_count * sizeof(*qps));
+	unsigned int last = results->qp_count - 1;
+
+	if (!qps)
+		return;
+	for (unsigned int i = 0; i < results->qp_count; i++)
+		qps[i] = &results->qps[i];
+	qsort(qps, results->qp_count, sizeof(*qps), compare_goodput);
+	for (unsigned int i = 0; i < EXTREME_ROWS; i++)
+		print_qp(results, qps[i], out);
+	fprintf(out, "  ... %u more ...\n", results->qp_count - 2 * EXTREME_ROWS);
+	for (unsigned int i = 0; i < EXTREME_ROWS; i++)
+		print_qp(results, qps[results->qp_count - EXTREME_ROWS + i], out);
+	fprintf(out, "  goodput of %u queue pairs, Gb/s: least %.3f", results->qp_count,
+		qps[0]->goodput / 1e9);
+	for (unsigned int i = 0; i < sizeof(percents) / sizeof(percents[0]); i++)
+		fprintf(out, ", p%u %.3f", percents[i],
+			qps[(uint64_t)last * percents[i] / 100]->goodput / 1e9);
+	fprintf(out, ", most %.3f\n", qps[last]->goodput / 1e9);
+	free(qps);
+}
+
 static void print_qps(const struct vl_results *results, FILE *out)
 {
-	unsigned int shown = results->qp_count < MAX_ROWS ? results->qp_count : MAX_ROWS;
-
 	fprintf(out, "  %-14s %-12s %-12s %-12s %9s %10s %10s %8s\n", "flow", "from", "to", "verb",
 		"goodput", "allowed", "messages", "again");
 	fprintf(out, "  %-14s %-12s %-12s %-12s %9s %10s %10s %8s\n", "", "", "", "", "Gb/s",
 		"Gb/s", "", "packets");
-	for (unsigned int i = 0; i < shown; i++)
-		print_qp(results, &results->qps[i], out);
-	if (shown < results->qp_count)
-		fprintf(out, "  and %u more queue pairs\n", results->qp_count - shown);
+	if (results->qp_count > MAX_ROWS) {
+		print_extremes(results, out);
+	} else {
+		for (unsigned int i = 0; i < results->qp_count; i++)
+			print_qp(results, &results->qps[i], out);
+	}
 	fprintf(out, "  %-14s %-12s %-12s %-12s %9.3f\n", "all", "", "", "",
 		results->goodput / 1e9);
 }
@@ -77,6 +115,10 @@ static void print_times(const struct vl_results *results, FILE *out)
 	fprintf(out, "  %-14s %10s %10s %10s %10s %10s %10s %10s\n", "flow", "size", "messages",
 		"mean", "p50", "p99", "p99.9", "max");
 	for (unsigned int i = 0; i < results->scenario->flows.count; i++) {
+		if (i == MAX_ROWS) {
+			fprintf(out, "  and %u more\n", results->scenario->flows.count - i);
+			break;
+		}
 		times = &results->flow_times[i];
 		fprintf(out, "  %-14s %10s %10llu", flows[i].name,
 			vl_quantity_text(VL_QUANTITY_SIZE, flows[i].size, size),
@@ -181,8 +223,11 @@ void vl_report_tables(const struct vl_results *results, FILE *out)
 	char end[VL_QUANTITY_TEXT], start[VL_QUANTITY_TEXT];
 
 	fprintf(out,
-		"%s, seed %llu: %s of %s time; goodput, completion times and queue from %s on\n\n",
-		scenario->name, (unsigned long long)scenario->seed,
+		"%s%s%s, seed %llu: %s of %s time; goodput, completion times and queue from %s "
+		"on\n\n",
+		scenario->name, scenario->fabric ? " over " : "",
+		scenario->fabric ? vl_scenario_fabric_name(scenario->fabric) : "",
+		(unsigned long long)scenario->seed,
 		vl_quantity_text(VL_QUANTITY_DURATION, results->end, end),
 		results->is_live ? "real" : "virtual",
 		vl_quantity_text(VL_QUANTITY_DURATION, results->window_start, start));

@@ -182,3 +182,8 @@ static const struct vl_scenario scenario_defaults = {
 };
 const struct vl_schema vl_scenario_schema = {scenario_fields, COUNT(scenario_fields),
 					     sizeof(struct vl_scenario), &scenario_defaults};
+
+const char *vl_scenario_fabric_name(unsigned int fabric)
+{
+	return fabric < COUNT(fabrics) - 1 ? fabrics[fabric] : "";
+}

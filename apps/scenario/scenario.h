@@ -189,6 +189,8 @@ struct vl_scenario {
 extern const struct vl_schema vl_scenario_schema, vl_scenario_flow_schema, vl_scenario_cc_schema,
 	vl_scenario_link_schema, vl_scenario_tier_schema, vl_scenario_topology_schema;
 
+const char *vl_scenario_fabric_name(unsigned int fabric);
+
 static inline bool vl_scenario_is_infiniband(const struct vl_scenario *scenario)
 {
 	return scenario->fabric == VL_SCENARIO_INFINIBAND ||

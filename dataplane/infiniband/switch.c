@@ -257,6 +257,14 @@ struct vl_infiniband_queue vl_infiniband_switch_queue(const struct vl_infiniband
 	};
 }
 
+void vl_infiniband_switch_reset_watermark(struct vl_infiniband_switch *sw, uint32_t port,
+					  uint8_t virtual_lane)
+{
+	struct vl_infiniband_output *output = &sw->ports[port].outputs[virtual_lane];
+
+	output->watermark = output->bytes;
+}
+
 uint64_t vl_infiniband_switch_packets(const struct vl_infiniband_switch *sw)
 {
 	return sw->packets;

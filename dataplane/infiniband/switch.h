@@ -111,7 +111,7 @@ const struct vl_infiniband_port *vl_infiniband_switch_port(const struct vl_infin
 
 struct vl_infiniband_queue {
 	uint64_t bytes;     /* that wait to leave by the port on the lane now */
-	uint64_t watermark; /* most ever */
+	uint64_t watermark; /* most since it was last reset */
 	/* Bytes times nanoseconds since the switch was made: differences of two readings over the
 	 * time between them are the exact mean. */
 	unsigned __int128 area;
@@ -119,6 +119,9 @@ struct vl_infiniband_queue {
 struct vl_infiniband_queue vl_infiniband_switch_queue(const struct vl_infiniband_switch *sw,
 						      uint32_t port, uint8_t virtual_lane,
 						      uint64_t now);
+/* The watermark of a queue begins anew at what waits now. */
+void vl_infiniband_switch_reset_watermark(struct vl_infiniband_switch *sw, uint32_t port,
+					  uint8_t virtual_lane);
 /* Packets that wait in the switch, and bytes of these, LRH to VCRC. */
 uint64_t vl_infiniband_switch_packets(const struct vl_infiniband_switch *sw);
 
