@@ -5,9 +5,10 @@
 
 #include "apps/scenario/scenario.h"
 #include "apps/scenario/switch_config.h"
+#include "dataplane/fabric/headroom.h"
 #include "tests/support/suite.h"
+#include "transport/wire/packet.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -159,9 +160,20 @@ static void test_links(void)
 
 /* ---- Switches ------------------------------------------------------------------------------ */
 
-static uint64_t headroom(unsigned int line_bytes)
+/* The exact bound for frames of up to 4096 B of payload, who is paused obeying at once. */
+static uint64_t headroom(uint64_t rate, double delay)
 {
-	return (uint64_t)ceil(2 * 4224 + 4224.0 / 4248 * (4248 + 72 + line_bytes));
+	const struct vl_headroom_input input = {.rate = rate,
+						.propagation = delay,
+						.lossless_mtu = 4096 + VL_MAX_HEADER_LENGTH,
+						.port_mtu = 4096 + VL_MAX_HEADER_LENGTH,
+						.smallest = 60};
+	struct vl_headroom found;
+
+	vl_headroom_worst_case(&input, &found);
+	/* At least what is on the way there and back. */
+	CU_ASSERT_TRUE(found.bytes > 2 * delay * (double)rate / 8e9);
+	return found.bytes;
 }
 
 static void test_thresholds_by_rate(void)
@@ -186,10 +198,8 @@ static void test_thresholds_by_rate(void)
 	CU_ASSERT_EQUAL(spine->groups[3].threshold.bytes, 2000000);
 	CU_ASSERT_EQUAL(spine->groups[3].xon, 1800000);
 	CU_ASSERT_EQUAL(host->pfc.enabled, 1u << 3);
-	/* Two frames of up to 4224 B in whole, and what the line carries of such frames in the time
-	 * of another one, of a PFC frame, of the way there and back, and of 2 ns. */
-	CU_ASSERT_EQUAL(host->groups[3].headroom, headroom(12500 + 25));
-	CU_ASSERT_EQUAL(spine->groups[3].headroom, headroom(200000 + 100));
+	CU_ASSERT_EQUAL(host->groups[3].headroom, headroom(UINT64_C(100000000000), 500));
+	CU_ASSERT_EQUAL(spine->groups[3].headroom, headroom(UINT64_C(400000000000), 2000));
 	free(config);
 	vl_scenario_free(scenario);
 }
