@@ -420,6 +420,20 @@ static void limit_seeds(const struct view *view)
 	      plan->repeat, widest * 100);
 }
 
+static bool is_infiniband(const char *fabric)
+{
+	return !strncmp(fabric, "infiniband", strlen("infiniband"));
+}
+
+static bool has_both_routings(const struct vl_plan *plan)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < plan->fabric_count; i++)
+		count += is_infiniband(plan->fabrics[i]);
+	return count && count < plan->fabric_count;
+}
+
 static void say_limits(const struct view *view)
 {
 	const struct vl_plan *plan = view->comparison->plan;
@@ -430,6 +444,12 @@ static void say_limits(const struct view *view)
 		      "Where one point of a sweep stands for all, it is the one with the shortest "
 		      "p99 completion time of its group; the others are in the heat maps and in "
 		      "the table.");
+	if (has_both_routings(plan))
+		limit(view->findings,
+		      "InfiniBand switches choose a way by destination, Ethernet switches by a "
+		      "hash "
+		      "of the flow: which flows share a switch in the middle differs between them, "
+		      "and with it who meets whose congestion.");
 	limit(view->findings,
 	      "This is one workload on one topology with the parameters listed below. Defaults "
 	      "that "

@@ -131,10 +131,13 @@ static void put_facts(const struct vl_page *page)
 	else
 		snprintf(text, sizeof(text), "%llu", (unsigned long long)plan->base->seed);
 	fact(page->out, "seed", text);
-	snprintf(text, sizeof(text), "%u endpoints, %u switches, %u cables, %u queue pairs",
+	snprintf(text, sizeof(text), "%u endpoints, %u switches, %u cables",
 		 plan->base->endpoint_count, plan->base->node_count - plan->base->endpoint_count,
-		 plan->base->cable_count, plan->base->qp_count);
-	fact(page->out, "fabric", text);
+		 plan->base->cable_count);
+	fact(page->out, "topology", text);
+	snprintf(text, sizeof(text), "%u queue pairs of flows, %u workloads", plan->base->qp_count,
+		 plan->base->workloads.count);
+	fact(page->out, "traffic", text);
 	fact(page->out, "verbline", VERBLINE_VERSION);
 	fact(page->out, "host", json_string_value(json_object_get(machine, "name")));
 	fact(page->out, "processor", json_string_value(json_object_get(machine, "cpu")));

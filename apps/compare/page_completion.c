@@ -52,7 +52,7 @@ static bool fit(struct plot *plot)
 	}
 	if (!plot->messages)
 		return false;
-	plot->x = (struct vl_axis){.from = 62, .to = WIDTH - 14, .unit = VL_AXIS_TIME};
+	plot->x = (struct vl_axis){.from = 62, .to = WIDTH - 26, .unit = VL_AXIS_TIME};
 	vl_axis_fit(&plot->x, low * 0.9, high * 1.1, true);
 	plot->least_part = fmax(LEAST_PART, 1 / (double)plot->messages);
 	return true;

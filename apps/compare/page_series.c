@@ -127,9 +127,7 @@ static void put_names(const struct vl_page *page, const struct vl_record *record
 	for (unsigned int i = 0; i < count; i++) {
 		last = fmax(at[order[i]], last + LINE_SPACE);
 		vl_svg_text(page->out, x->to + 6, last + 4, "start", "value", "%s",
-			    has_classes(page)
-				    ? vl_page_short(record->classes[order[i]].name, 14, text)
-				    : "all");
+			    vl_page_short(record->classes[order[i]].name, 14, text));
 	}
 }
 
@@ -161,7 +159,7 @@ static void put_rates(const struct vl_page *page, const struct vl_page_group *gr
 				vl_axis_place(&y, line_value(page, &record->samples[i], line)));
 		vl_svg_path_end(page->out);
 	}
-	if (record->head.sample_count)
+	if (record->head.sample_count && has_classes(page))
 		put_names(page, record, &x, &y);
 	vl_svg_end(page->out);
 	fputs("</figure>\n", page->out);
@@ -229,12 +227,11 @@ void vl_page_series(const struct vl_page *page)
 		"All rows have the same scales. Left: payload that arrives at the receivers%s. "
 		"Right: the queue "
 		"of the line from %s to %s, where most flows meet: the line is its mean over each "
-		"interval, the colour below its maximum. The grey part is the warm-up, which is "
-		"not "
-		"measured.%s",
+		"interval, the colour below its maximum.%s%s",
 		has_classes(page) ? "; flows that do not cross the bottleneck are drawn with dashes"
 				  : ", all flows and workloads together",
 		head->bottleneck_from, head->bottleneck_to,
+		head->window_start ? " The grey part is the warm-up, which is not measured." : "",
 		page->plan->repeat > 1 ? " Of the first seed." : "");
 	fputs("<div class=\"plots\">\n", page->out);
 	for (unsigned int i = 0; i < page->group_count; i++) {

@@ -172,13 +172,17 @@ void vl_page_summary(const struct vl_page *page)
 		sheet.shown[i] = vl_comparison_has(page->comparison, columns[i]);
 	find_best(page, sheet.best);
 	vl_html_section(page->out, "summary", "Side by side");
-	vl_html_paragraph(page->out, "note",
-			  "Times, goodput, fairness, use and queues are of the measured window, "
-			  "after the warm-up; counts are of the whole run. Completion times are of "
-			  "all messages of all flows and workloads together. A triangle marks the "
-			  "best of a column%s.",
-			  page->plan->repeat > 1 ? "; below a mean stands the range over the seeds"
-						 : "");
+	vl_html_paragraph(
+		page->out, "note",
+		"Times, goodput, fairness, use and queues are of the measured window, "
+		"after the warm-up; counts are of the whole run. Completion times are of "
+		"all messages of all flows and workloads together%s. A triangle marks the "
+		"best of a column%s.",
+		vl_comparison_has(page->comparison, VL_METRIC_job_time_ns)
+			? "; job time and slowdown are means of the workload where they "
+			  "are largest"
+			: "",
+		page->plan->repeat > 1 ? "; below a mean stands the range over the seeds" : "");
 	fputs("<div class=\"scroll\"><table>\n", page->out);
 	put_header(&sheet);
 	fputs("<tbody>\n", page->out);
