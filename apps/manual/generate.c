@@ -3,6 +3,9 @@
 
 #include "apps/manual/manual.h"
 
+#include "apps/report/config.h"
+#include "apps/scenario/scenario.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -83,6 +86,42 @@ static int generate_completion(const struct vl_command *const *commands, unsigne
 	return finish(file, path);
 }
 
+static void document_parameters(FILE *file)
+{
+	const struct vl_infiniband_cc_description *adapter;
+	const struct vl_dcqcn_description *parameter;
+
+	fputs("\n## congestion_control.parameters\n\nDCQCN's, by NVIDIA's names.\n\n"
+	      "| parameter | unit | nvidia | paper | range | meaning "
+	      "|\n|---|---|---|---|---|---|\n",
+	      file);
+	for (unsigned int i = 0; (parameter = vl_dcqcn_describe(i)); i++)
+		fprintf(file, "| `%s` | %s | %u | %u | %u to %u | %s |\n", parameter->name,
+			parameter->unit, parameter->nvidia, parameter->paper, parameter->least,
+			parameter->most, parameter->meaning);
+	fputs("\n## infiniband.congestion_control.parameters\n\n"
+	      "| parameter | unit | default | range | meaning |\n|---|---|---|---|---|\n",
+	      file);
+	for (unsigned int i = 0; (adapter = vl_infiniband_cc_describe(i)); i++)
+		fprintf(file, "| `%s` | %s | %u | %u to %u | %s |\n", adapter->name, adapter->unit,
+			adapter->value, adapter->least, adapter->most, adapter->meaning);
+}
+
+static int generate_keys(const char *path)
+{
+	FILE *file = fopen(path, "w");
+
+	if (!file)
+		return fail(path);
+	fputs("# Every key of a scenario\n\n"
+	      "Written by `verbline --generate keys` from the tables that files are read by. "
+	      "[scenario.md](scenario.md) says\nwhat to do with them.\n\n",
+	      file);
+	vl_config_document(&vl_scenario_schema, file);
+	document_parameters(file);
+	return finish(file, path);
+}
+
 int vl_manual_generate(const struct vl_command *const *commands, unsigned int count, int argc,
 		       char **argv)
 {
@@ -90,7 +129,9 @@ int vl_manual_generate(const struct vl_command *const *commands, unsigned int co
 		return generate_pages(commands, count, argv[1]);
 	if (argc == 3 && !strcmp(argv[0], "completion"))
 		return generate_completion(commands, count, argv[1], argv[2]);
-	fprintf(stderr,
-		"verbline: --generate takes 'man DIRECTORY' or 'completion FUNCTIONS FILE'\n");
+	if (argc == 2 && !strcmp(argv[0], "keys"))
+		return generate_keys(argv[1]);
+	fprintf(stderr, "verbline: --generate takes 'man DIRECTORY', 'completion FUNCTIONS FILE' "
+			"or 'keys FILE'\n");
 	return VL_EXIT_USAGE;
 }

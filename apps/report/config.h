@@ -15,5 +15,7 @@
 json_t *vl_config_json(const struct vl_schema *schema, const void *structure);
 /* Every key with its meaning, indented as in a file. */
 void vl_config_describe(const struct vl_schema *schema, unsigned int indent, FILE *out);
+/* The same as Markdown, a table for each mapping. */
+void vl_config_document(const struct vl_schema *schema, FILE *out);
 
 #endif

@@ -13,6 +13,7 @@
 - Every path in backticks that starts with a directory of the tree exists (a part in capitals
   stands for any name).
 - The dependency table of README.md names what meson.build and scripts/install-dependencies use.
+- docs/scenario-keys.md is what 'verbline --generate keys' writes.
 - Every subcommand of 'verbline --help' answers --help and stands in README.md."""
 
 import glob
@@ -187,6 +188,17 @@ def check_subcommands(report, readme, verbline):
         report.check(f"verbline {name}" in whole, readme.path, f"'verbline {name}' is not in it")
 
 
+def check_keys(report, root, verbline):
+    with tempfile.TemporaryDirectory(prefix="verbline-docs-") as directory:
+        path = os.path.join(directory, "keys.md")
+        subprocess.run([verbline, "--generate", "keys", path], check=True)
+        with open(path, encoding="utf-8") as made:
+            text = made.read()
+    with open(os.path.join(root, "docs/scenario-keys.md"), encoding="utf-8") as file:
+        report.check(file.read() == text, "docs/scenario-keys.md",
+                     "is stale; run verbline --generate keys docs/scenario-keys.md")
+
+
 def main():
     if len(sys.argv) != 3:
         print(__doc__.split("\n")[0])
@@ -210,6 +222,7 @@ def main():
             check_commands(report, document, directory, environment)
     check_dependencies(report, root, documents[0])
     check_subcommands(report, documents[0], verbline)
+    check_keys(report, root, verbline)
 
     print(f"documents: {report.passed} passed, {report.failed} failed")
     return 1 if report.failed or not report.passed else 0
