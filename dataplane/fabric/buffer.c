@@ -12,6 +12,8 @@ void vl_buffer_init(struct vl_buffer *buffer, uint64_t size, uint32_t cell_size,
 		    const uint64_t groups_reserved[VL_BUFFER_POOLS],
 		    const uint64_t queues_reserved[VL_BUFFER_POOLS])
 {
+	uint64_t promised = 0;
+
 	*buffer = (struct vl_buffer){.cell_size = cell_size, .shared.limit = size};
 	if (cell_size)
 		buffer->cell_reciprocal =
@@ -26,7 +28,9 @@ void vl_buffer_init(struct vl_buffer *buffer, uint64_t size, uint32_t cell_size,
 		pool->queues.limit = pools[i].size - (is_shared_only ? 0 : queues_reserved[i]);
 		pool->headroom.limit = headroom;
 		buffer->shared.limit -= groups_reserved[i] + headroom;
+		promised += pool->groups.limit;
 	}
+	buffer->is_overcommitted = promised > buffer->shared.limit;
 }
 
 static void set_threshold(struct vl_buffer_rule *rule, const struct vl_buffer_threshold *threshold)
@@ -58,111 +62,25 @@ void vl_buffer_queue_rule(struct vl_buffer_rule *rule, const struct vl_buffer_qu
 	set_threshold(rule, &config->threshold);
 }
 
-/* ---- Coming and going ------------------------------------------------------------------ */
+/* ---- Headroom -------------------------------------------------------------------------- */
 
-static inline uint64_t shared_part(const struct vl_buffer_rule *rule, uint64_t used)
+enum vl_buffer_verdict vl_buffer_use_headroom(struct vl_buffer *buffer,
+					      const struct vl_buffer_rule *rule,
+					      struct vl_buffer_group *group, uint32_t bytes)
 {
-	return used > rule->reserved ? used - rule->reserved : 0;
-}
+	struct vl_buffer_share *share = &buffer->pools[rule->pool].headroom;
 
-static inline void take(struct vl_buffer_share *share, uint64_t bytes)
-{
-	share->used += bytes;
-	if (share->used > share->watermark)
-		share->watermark = share->used;
-}
-
-enum vl_buffer_verdict vl_buffer_queue_check(const struct vl_buffer *buffer,
-					     const struct vl_buffer_rule *rule,
-					     const struct vl_buffer_account *queue, uint32_t bytes)
-{
-	const struct vl_buffer_share *share = &buffer->pools[rule->pool].queues;
-	uint64_t shared = shared_part(rule, queue->used + bytes);
-
-	if (shared > vl_buffer_threshold(rule, share))
-		return VL_BUFFER_BEYOND_THRESHOLD;
-	if (shared - shared_part(rule, queue->used) > share->limit - share->used)
-		return VL_BUFFER_POOL_FULL;
-	return VL_BUFFER_ADMITTED;
-}
-
-static enum vl_buffer_verdict charge_group(struct vl_buffer *buffer,
-					   const struct vl_buffer_rule *rule,
-					   struct vl_buffer_account *group, uint32_t bytes)
-{
-	struct vl_buffer_pool *pool = &buffer->pools[rule->pool];
-	uint64_t shared = shared_part(rule, group->used + bytes);
-	uint64_t more = shared - shared_part(rule, group->used);
-	bool is_within = shared <= vl_buffer_threshold(rule, &pool->groups);
-
-	if (is_within && more <= pool->groups.limit - pool->groups.used &&
-	    more <= buffer->shared.limit - buffer->shared.used) {
-		group->used += bytes;
-		take(&pool->groups, more);
-		take(&buffer->shared, more);
-		return VL_BUFFER_ADMITTED;
-	}
-	if (!rule->is_lossless)
-		return is_within ? VL_BUFFER_POOL_FULL : VL_BUFFER_BEYOND_THRESHOLD;
 	if (group->headroom + bytes > rule->headroom)
 		return VL_BUFFER_HEADROOM_FULL;
-	if (pool->headroom.limit) {
-		if (bytes > pool->headroom.limit - pool->headroom.used)
+	if (share->limit) {
+		if (bytes > share->limit - share->used)
 			return VL_BUFFER_HEADROOM_FULL;
-		take(&pool->headroom, bytes);
+		vl_buffer_take(share, bytes);
 	}
 	group->headroom += bytes;
 	if (group->headroom > group->headroom_watermark)
 		group->headroom_watermark = group->headroom;
 	return VL_BUFFER_ADMITTED;
-}
-
-enum vl_buffer_verdict vl_buffer_admit(struct vl_buffer *buffer,
-				       const struct vl_buffer_rule *group_rule,
-				       struct vl_buffer_account *group,
-				       const struct vl_buffer_rule *queue_rule,
-				       struct vl_buffer_account *queue, uint32_t bytes)
-{
-	enum vl_buffer_verdict verdict = charge_group(buffer, group_rule, group, bytes);
-	uint64_t before;
-
-	if (verdict != VL_BUFFER_ADMITTED)
-		return verdict;
-	if (group->used + group->headroom > group->watermark)
-		group->watermark = group->used + group->headroom;
-	before = shared_part(queue_rule, queue->used);
-	queue->used += bytes;
-	if (queue->used > queue->watermark)
-		queue->watermark = queue->used;
-	take(&buffer->pools[queue_rule->pool].queues,
-	     shared_part(queue_rule, queue->used) - before);
-	buffer->used += bytes;
-	if (buffer->used > buffer->watermark)
-		buffer->watermark = buffer->used;
-	return VL_BUFFER_ADMITTED;
-}
-
-void vl_buffer_release(struct vl_buffer *buffer, const struct vl_buffer_rule *group_rule,
-		       struct vl_buffer_account *group, const struct vl_buffer_rule *queue_rule,
-		       struct vl_buffer_account *queue, uint32_t bytes)
-{
-	struct vl_buffer_pool *pool = &buffer->pools[group_rule->pool];
-	uint64_t from_headroom = group->headroom < bytes ? group->headroom : bytes;
-	uint64_t shared = shared_part(group_rule, group->used);
-
-	group->headroom -= from_headroom;
-	if (pool->headroom.limit)
-		pool->headroom.used -= from_headroom;
-	group->used -= bytes - from_headroom;
-	shared -= shared_part(group_rule, group->used);
-	pool->groups.used -= shared;
-	buffer->shared.used -= shared;
-
-	shared = shared_part(queue_rule, queue->used);
-	queue->used -= bytes;
-	buffer->pools[queue_rule->pool].queues.used -=
-		shared - shared_part(queue_rule, queue->used);
-	buffer->used -= bytes;
 }
 
 /* ---- Watermarks ------------------------------------------------------------------------ */
@@ -183,8 +101,8 @@ void vl_buffer_reset_watermarks(struct vl_buffer *buffer)
 	}
 }
 
-void vl_buffer_account_reset_watermarks(struct vl_buffer_account *account)
+void vl_buffer_group_reset_watermarks(struct vl_buffer_group *group)
 {
-	account->watermark = account->used + account->headroom;
-	account->headroom_watermark = account->headroom;
+	group->watermark = group->used + group->headroom;
+	group->headroom_watermark = group->headroom;
 }

@@ -3,8 +3,8 @@
 
 /*
  * Who has how much of a switch's packet memory, and whether a frame may have some, by the rules of
- * buffer_config.h. It knows no frames and no ports: callers keep an account for each group and
- * each queue, and say how many bytes come and go.
+ * buffer_config.h. It knows no frames and no ports: callers keep what each group and each queue
+ * has, and say how many bytes come and go.
  */
 #ifndef VERBLINE_FABRIC_BUFFER_H
 #define VERBLINE_FABRIC_BUFFER_H
@@ -28,8 +28,10 @@ struct vl_buffer {
 	uint32_t cell_size;       /* 0: bytes */
 	uint32_t cell_reciprocal; /* 2^32 / cell_size, rounded up */
 	uint64_t used, watermark; /* bytes of memory: reserved, shared and headroom */
-	/* Over all pools, which may promise more than there is. */
+	/* Pools together may promise more than there is: then shared memory is also counted over
+	 * all of them. */
 	struct vl_buffer_share shared;
+	bool is_overcommitted;
 	struct vl_buffer_pool pools[VL_BUFFER_POOLS];
 };
 
@@ -46,8 +48,8 @@ struct vl_buffer_rule {
 
 #define VL_BUFFER_ALPHA_BITS 20
 
-/* Of a group or a queue. */
-struct vl_buffer_account {
+/* What a group has. (Of a queue it is one number.) */
+struct vl_buffer_group {
 	uint64_t used;      /* bytes, of reserved and shared memory */
 	uint64_t headroom;  /* bytes, of headroom */
 	uint64_t watermark; /* of both together */
@@ -81,7 +83,7 @@ static inline uint32_t vl_buffer_occupancy(const struct vl_buffer *buffer, uint3
 	return (uint32_t)cells * buffer->cell_size;
 }
 
-/* Most shared memory that an account may have now. */
+/* Most shared memory that a group or queue may have now. */
 static inline uint64_t vl_buffer_threshold(const struct vl_buffer_rule *rule,
 					   const struct vl_buffer_share *share)
 {
@@ -91,26 +93,125 @@ static inline uint64_t vl_buffer_threshold(const struct vl_buffer_rule *rule,
 			  VL_BUFFER_ALPHA_BITS);
 }
 
-/* Whether a queue may have bytes more; charges nothing. */
-enum vl_buffer_verdict vl_buffer_queue_check(const struct vl_buffer *buffer,
-					     const struct vl_buffer_rule *rule,
-					     const struct vl_buffer_account *queue, uint32_t bytes);
+/* ---- Coming and going: on every frame's way, hence here ---------------------------------- */
+
+/* What of used bytes is of shared memory. */
+static inline uint64_t vl_buffer_shared_part(const struct vl_buffer_rule *rule, uint64_t used)
+{
+	return used > rule->reserved ? used - rule->reserved : 0;
+}
+
+static inline void vl_buffer_take(struct vl_buffer_share *share, uint64_t bytes)
+{
+	share->used += bytes;
+	if (share->used > share->watermark)
+		share->watermark = share->used;
+}
+
+/* Whether a queue that uses so many bytes may have more; charges nothing. */
+static inline enum vl_buffer_verdict vl_buffer_queue_check(const struct vl_buffer *buffer,
+							   const struct vl_buffer_rule *rule,
+							   uint64_t used, uint32_t more)
+{
+	const struct vl_buffer_share *share = &buffer->pools[rule->pool].queues;
+	uint64_t shared = vl_buffer_shared_part(rule, used + more);
+
+	if (shared > vl_buffer_threshold(rule, share))
+		return VL_BUFFER_BEYOND_THRESHOLD;
+	if (shared - vl_buffer_shared_part(rule, used) > share->limit - share->used)
+		return VL_BUFFER_POOL_FULL;
+	return VL_BUFFER_ADMITTED;
+}
+
+/* Puts bytes that found no room elsewhere into a lossless group's headroom. */
+enum vl_buffer_verdict vl_buffer_use_headroom(struct vl_buffer *buffer,
+					      const struct vl_buffer_rule *rule,
+					      struct vl_buffer_group *group, uint32_t bytes);
+
+static inline enum vl_buffer_verdict vl_buffer_charge_group(struct vl_buffer *buffer,
+							    const struct vl_buffer_rule *rule,
+							    struct vl_buffer_group *group,
+							    uint32_t bytes)
+{
+	struct vl_buffer_share *share = &buffer->pools[rule->pool].groups;
+	uint64_t shared = vl_buffer_shared_part(rule, group->used + bytes);
+	uint64_t more = shared - vl_buffer_shared_part(rule, group->used);
+	bool is_within = shared <= vl_buffer_threshold(rule, share);
+
+	if (is_within && more <= share->limit - share->used &&
+	    (!buffer->is_overcommitted || more <= buffer->shared.limit - buffer->shared.used)) {
+		group->used += bytes;
+		vl_buffer_take(share, more);
+		if (buffer->is_overcommitted)
+			vl_buffer_take(&buffer->shared, more);
+		return VL_BUFFER_ADMITTED;
+	}
+	if (rule->is_lossless)
+		return vl_buffer_use_headroom(buffer, rule, group, bytes);
+	return is_within ? VL_BUFFER_POOL_FULL : VL_BUFFER_BEYOND_THRESHOLD;
+}
+
 /* Charges bytes, of a frame that its queue may have, to the group and the queue, if the group may
  * have them. */
-enum vl_buffer_verdict vl_buffer_admit(struct vl_buffer *buffer,
-				       const struct vl_buffer_rule *group_rule,
-				       struct vl_buffer_account *group,
-				       const struct vl_buffer_rule *queue_rule,
-				       struct vl_buffer_account *queue, uint32_t bytes);
+static inline enum vl_buffer_verdict vl_buffer_admit(struct vl_buffer *buffer,
+						     const struct vl_buffer_rule *group_rule,
+						     struct vl_buffer_group *group,
+						     const struct vl_buffer_rule *queue_rule,
+						     uint64_t *queue_used, uint32_t bytes)
+{
+	enum vl_buffer_verdict verdict = vl_buffer_charge_group(buffer, group_rule, group, bytes);
+	uint64_t before;
+
+	if (verdict != VL_BUFFER_ADMITTED)
+		return verdict;
+	if (group->used + group->headroom > group->watermark)
+		group->watermark = group->used + group->headroom;
+	before = vl_buffer_shared_part(queue_rule, *queue_used);
+	*queue_used += bytes;
+	vl_buffer_take(&buffer->pools[queue_rule->pool].queues,
+		       vl_buffer_shared_part(queue_rule, *queue_used) - before);
+	buffer->used += bytes;
+	if (buffer->used > buffer->watermark)
+		buffer->watermark = buffer->used;
+	return VL_BUFFER_ADMITTED;
+}
+
 /* Takes back what was charged. Headroom is freed before the rest. */
-void vl_buffer_release(struct vl_buffer *buffer, const struct vl_buffer_rule *group_rule,
-		       struct vl_buffer_account *group, const struct vl_buffer_rule *queue_rule,
-		       struct vl_buffer_account *queue, uint32_t bytes);
+static inline void vl_buffer_release(struct vl_buffer *buffer,
+				     const struct vl_buffer_rule *group_rule,
+				     struct vl_buffer_group *group,
+				     const struct vl_buffer_rule *queue_rule, uint64_t *queue_used,
+				     uint32_t bytes)
+{
+	struct vl_buffer_pool *pool = &buffer->pools[group_rule->pool];
+	uint64_t shared, from_group = bytes;
+
+	if (group->headroom) {
+		uint64_t from_headroom = group->headroom < bytes ? group->headroom : bytes;
+
+		group->headroom -= from_headroom;
+		if (pool->headroom.limit)
+			pool->headroom.used -= from_headroom;
+		from_group -= from_headroom;
+	}
+	shared = vl_buffer_shared_part(group_rule, group->used);
+	group->used -= from_group;
+	shared -= vl_buffer_shared_part(group_rule, group->used);
+	pool->groups.used -= shared;
+	if (buffer->is_overcommitted)
+		buffer->shared.used -= shared;
+
+	shared = vl_buffer_shared_part(queue_rule, *queue_used);
+	*queue_used -= bytes;
+	buffer->pools[queue_rule->pool].queues.used -=
+		shared - vl_buffer_shared_part(queue_rule, *queue_used);
+	buffer->used -= bytes;
+}
 
 /* Of a lossless group, after a frame came: to pause its sender. */
 static inline bool vl_buffer_is_xoff(const struct vl_buffer *buffer,
 				     const struct vl_buffer_rule *rule,
-				     const struct vl_buffer_account *group)
+				     const struct vl_buffer_group *group)
 {
 	return group->headroom ||
 	       group->used >= rule->reserved +
@@ -120,7 +221,7 @@ static inline bool vl_buffer_is_xoff(const struct vl_buffer *buffer,
 /* Of a lossless group, after a frame went: to let its sender go on. */
 static inline bool vl_buffer_is_xon(const struct vl_buffer *buffer,
 				    const struct vl_buffer_rule *rule,
-				    const struct vl_buffer_account *group)
+				    const struct vl_buffer_group *group)
 {
 	uint64_t xoff;
 
@@ -136,6 +237,6 @@ static inline bool vl_buffer_is_xon(const struct vl_buffer *buffer,
 
 /* Watermarks begin anew at what is used now. */
 void vl_buffer_reset_watermarks(struct vl_buffer *buffer);
-void vl_buffer_account_reset_watermarks(struct vl_buffer_account *account);
+void vl_buffer_group_reset_watermarks(struct vl_buffer_group *group);
 
 #endif

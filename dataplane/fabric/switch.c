@@ -157,8 +157,7 @@ void vl_switch_reset_watermarks(struct vl_switch *sw)
 
 		for (unsigned int n = 0; n < VL_SWITCH_PRIORITIES; n++) {
 			vl_frame_queue_reset_watermark(&port->queues[n]);
-			vl_buffer_account_reset_watermarks(&port->queue_accounts[n]);
-			vl_buffer_account_reset_watermarks(&port->groups[n]);
+			vl_buffer_group_reset_watermarks(&port->groups[n]);
 		}
 	}
 }
@@ -275,10 +274,10 @@ static bool admit(struct vl_switch *sw, struct vl_switch_port *ingress,
 {
 	uint8_t g = frame->group, q = frame->priority;
 	const struct vl_buffer_rule *rule = &ingress->profile->groups[g];
-	struct vl_buffer_account *group = &ingress->groups[g];
+	struct vl_buffer_group *group = &ingress->groups[g];
 	enum vl_buffer_verdict verdict =
 		vl_buffer_admit(&sw->buffer, rule, group, &egress->profile->queues[q],
-				&egress->queue_accounts[q], bytes);
+				&egress->queue_memory[q], bytes);
 
 	if (verdict != VL_BUFFER_ADMITTED) {
 		count_refusal(verdict, &ingress->group_counters[g], &egress->queue_counters[q]);
@@ -298,10 +297,10 @@ static void release(struct vl_switch *sw, struct vl_switch_port *egress,
 	struct vl_switch_port *ingress = &sw->ports[frame->ingress_port];
 	uint8_t g = frame->group, q = frame->priority;
 	const struct vl_buffer_rule *rule = &ingress->profile->groups[g];
-	struct vl_buffer_account *group = &ingress->groups[g];
+	struct vl_buffer_group *group = &ingress->groups[g];
 
 	vl_buffer_release(&sw->buffer, rule, group, &egress->profile->queues[q],
-			  &egress->queue_accounts[q],
+			  &egress->queue_memory[q],
 			  vl_buffer_occupancy(&sw->buffer, frame->length));
 	if (ingress->pausing >> g & 1 && vl_buffer_is_xon(&sw->buffer, rule, group))
 		want_pause(sw, frame->ingress_port, g, false);
@@ -312,7 +311,7 @@ static bool pass_red(struct vl_switch *sw, struct vl_switch_port *egress, const 
 		     struct vl_frame *frame, bool *is_marked)
 {
 	uint8_t q = frame->priority;
-	uint64_t bytes = egress->queue_accounts[q].used;
+	uint64_t bytes = egress->queue_memory[q];
 	enum vl_red_verdict verdict;
 
 	if (red->config.weight)
@@ -352,8 +351,8 @@ static bool enqueue(struct vl_switch *sw, struct vl_switch_port *ingress,
 		counters->drop_watchdog++;
 		return false;
 	}
-	verdict = vl_buffer_queue_check(&sw->buffer, &profile->queues[q],
-					&egress->queue_accounts[q], bytes);
+	verdict = vl_buffer_queue_check(&sw->buffer, &profile->queues[q], egress->queue_memory[q],
+					bytes);
 	if (verdict != VL_BUFFER_ADMITTED) {
 		if (verdict == VL_BUFFER_BEYOND_THRESHOLD)
 			counters->drop_queue_full++;

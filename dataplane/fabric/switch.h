@@ -151,8 +151,9 @@ struct vl_switch_port {
 	bool in_pfc_list;
 	uint32_t next_pfc_port; /* in the list of those with frames due */
 	struct vl_frame_queue queues[VL_SWITCH_PRIORITIES]; /* to leave by this port */
-	struct vl_buffer_account queue_accounts[VL_SWITCH_PRIORITIES];
-	struct vl_buffer_account groups[VL_SWITCH_PRIORITIES]; /* of what came in by this port */
+	uint64_t queue_memory[VL_SWITCH_PRIORITIES]; /* bytes that queues have; with cells: of whole
+							ones */
+	struct vl_buffer_group groups[VL_SWITCH_PRIORITIES]; /* of what came in by this port */
 	struct vl_switch_queue_counters queue_counters[VL_SWITCH_PRIORITIES];
 	struct vl_switch_group_counters group_counters[VL_SWITCH_PRIORITIES];
 	struct vl_scheduler_state scheduler;

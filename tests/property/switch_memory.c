@@ -161,17 +161,16 @@ static void check_shares(struct run *run)
 			const struct vl_buffer_queue_config *queue = &config->queues[n].buffer;
 
 			by_group += port->groups[n].used + port->groups[n].headroom;
-			by_queue += port->queue_accounts[n].used;
+			by_queue += port->queue_memory[n];
 			groups[group->pool] += beyond(port->groups[n].used, group->reserved);
 			headroom[group->pool] += port->groups[n].headroom;
-			queues[queue->pool] +=
-				beyond(port->queue_accounts[n].used, queue->reserved);
+			queues[queue->pool] += beyond(port->queue_memory[n], queue->reserved);
 			run->violations +=
 				port->groups[n].headroom > (group->lossless ? group->headroom : 0);
 			run->violations += port->groups[n].watermark <
 					   port->groups[n].used + port->groups[n].headroom;
 			run->violations += !run->config.cell_size &&
-					   port->queue_accounts[n].used != port->queues[n].bytes;
+					   port->queue_memory[n] != port->queues[n].bytes;
 		}
 	}
 	run->violations += by_group != buffer->used || by_queue != buffer->used;

@@ -246,7 +246,7 @@ static void test_xoff_and_xon(void)
 	CU_ASSERT_EQUAL(put(0, 1, 42, DATA, ECT, 20), VL_SWITCH_NO_PORT);
 	CU_ASSERT_EQUAL(sw->ports[1].queue_counters[3].drop_headroom, 1);
 	CU_ASSERT_EQUAL(sw->ports[0].groups[3].headroom, 2000);
-	CU_ASSERT_EQUAL(sw->buffer.shared.used, 3000);
+	CU_ASSERT_EQUAL(sw->buffer.pools[0].groups.used, 3000);
 	CU_ASSERT_EQUAL(put(2, 1, 1000, DATA, ECT, 20), 1); /* other ports are not concerned */
 
 	take(1, 30, NULL);
@@ -281,7 +281,7 @@ static void test_headroom_is_reserved(void)
 	take(1, 1, NULL);
 	CU_ASSERT_EQUAL(pause_sent(0, 3, 1), 0);
 	CU_ASSERT_EQUAL(sw->ports[0].groups[3].headroom, 0);
-	CU_ASSERT_EQUAL(sw->buffer.shared.used, 5000);
+	CU_ASSERT_EQUAL(sw->buffer.pools[0].groups.used, 5000);
 	finish();
 }
 

@@ -12,7 +12,7 @@ static const uint64_t none[VL_BUFFER_POOLS];
 struct one {
 	struct vl_buffer buffer;
 	struct vl_buffer_rule queue_rule;
-	struct vl_buffer_account queue;
+	uint64_t queue;
 };
 
 /* One pool, queues without limits. */
@@ -25,24 +25,24 @@ static void begin(struct one *one, uint64_t size, uint64_t reserved, uint64_t sh
 
 	vl_buffer_init(&one->buffer, size, 0, &pool, 1, groups, none);
 	vl_buffer_queue_rule(&one->queue_rule, &queue);
-	one->queue = (struct vl_buffer_account){0};
+	one->queue = 0;
 }
 
 static enum vl_buffer_verdict put(struct one *one, const struct vl_buffer_rule *rule,
-				  struct vl_buffer_account *group, uint32_t bytes)
+				  struct vl_buffer_group *group, uint32_t bytes)
 {
 	return vl_buffer_admit(&one->buffer, rule, group, &one->queue_rule, &one->queue, bytes);
 }
 
-static void take(struct one *one, const struct vl_buffer_rule *rule,
-		 struct vl_buffer_account *group, uint32_t bytes)
+static void take(struct one *one, const struct vl_buffer_rule *rule, struct vl_buffer_group *group,
+		 uint32_t bytes)
 {
 	vl_buffer_release(&one->buffer, rule, group, &one->queue_rule, &one->queue, bytes);
 }
 
 /* Bytes that a group gets in frames of bytes each. */
 static uint64_t fill(struct one *one, const struct vl_buffer_rule *rule,
-		     struct vl_buffer_account *group, uint32_t bytes)
+		     struct vl_buffer_group *group, uint32_t bytes)
 {
 	while (put(one, rule, group, bytes) == VL_BUFFER_ADMITTED)
 		;
@@ -89,7 +89,7 @@ static void test_dynamic_threshold(void)
 	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct vl_buffer_group_config config = {
 			.threshold = vl_threshold_dynamic(cases[i].alpha)};
-		struct vl_buffer_account groups[8] = {{0}};
+		struct vl_buffer_group groups[8] = {{0}};
 		struct vl_buffer_rule rule;
 		struct one one;
 		bool any = true;
@@ -114,7 +114,7 @@ static void test_threshold_follows_the_others(void)
 {
 	const struct vl_buffer_group_config greedy = {0},
 					    modest = {.threshold = vl_threshold_dynamic(1)};
-	struct vl_buffer_account a = {0}, b = {0};
+	struct vl_buffer_group a = {0}, b = {0};
 	struct vl_buffer_rule greedy_rule, rule;
 	struct one one;
 
@@ -136,7 +136,7 @@ static void test_threshold_follows_the_others(void)
 static void test_reserved(void)
 {
 	const struct vl_buffer_group_config with = {.reserved = 5000}, without = {0};
-	struct vl_buffer_account a = {0}, b = {0};
+	struct vl_buffer_group a = {0}, b = {0};
 	struct vl_buffer_rule with_rule, rule;
 	struct one one;
 
@@ -165,7 +165,7 @@ static void test_xoff_and_xon(void)
 		.headroom = 3000,
 		.xon = 2000,
 	};
-	struct vl_buffer_account group = {0};
+	struct vl_buffer_group group = {0};
 	struct vl_buffer_rule rule;
 	struct one one;
 
@@ -208,7 +208,7 @@ static void test_dynamic_xoff(void)
 		.xon_offset = 2000,
 	};
 	const struct vl_buffer_group_config other = {0};
-	struct vl_buffer_account group = {0}, rest = {0};
+	struct vl_buffer_group group = {0}, rest = {0};
 	struct vl_buffer_rule rule, other_rule;
 	struct one one;
 
@@ -240,7 +240,7 @@ static void test_shared_headroom(void)
 		.threshold = vl_threshold_static(1000),
 		.headroom = 4000,
 	};
-	struct vl_buffer_account a = {0}, b = {0};
+	struct vl_buffer_group a = {0}, b = {0};
 	struct vl_buffer_rule rule;
 	struct one one;
 
@@ -268,7 +268,7 @@ static void test_pools_beyond_the_memory(void)
 	const struct vl_buffer_group_config first = {.pool = 0, .reserved = 10000},
 					    second = {.pool = 1};
 	const uint64_t reserved[VL_BUFFER_POOLS] = {10000};
-	struct vl_buffer_account a = {0}, b = {0};
+	struct vl_buffer_group a = {0}, b = {0};
 	struct vl_buffer_rule rules[2];
 	struct one one;
 
@@ -288,7 +288,7 @@ static void test_queues(void)
 	const struct vl_buffer_group_config any = {0};
 	const struct vl_buffer_queue_config queue = {.threshold = vl_threshold_dynamic(1),
 						     .reserved = 1000};
-	struct vl_buffer_account group = {0}, other = {0};
+	struct vl_buffer_group group = {0};
 	struct vl_buffer_rule rule;
 	const struct vl_buffer_pool_config pool = {.size = 31000};
 	const uint64_t reserved[VL_BUFFER_POOLS] = {1000};
@@ -299,18 +299,18 @@ static void test_queues(void)
 	vl_buffer_queue_rule(&one.queue_rule, &queue);
 	vl_buffer_group_rule(&rule, &any);
 	/* 1000 and half of 30000 */
-	while (vl_buffer_queue_check(&one.buffer, &one.queue_rule, &one.queue, 500) ==
+	while (vl_buffer_queue_check(&one.buffer, &one.queue_rule, one.queue, 500) ==
 	       VL_BUFFER_ADMITTED)
 		put(&one, &rule, &group, 500);
-	CU_ASSERT_EQUAL(one.queue.used, 16000);
-	CU_ASSERT_EQUAL(vl_buffer_queue_check(&one.buffer, &one.queue_rule, &one.queue, 1),
+	CU_ASSERT_EQUAL(one.queue, 16000);
+	CU_ASSERT_EQUAL(vl_buffer_queue_check(&one.buffer, &one.queue_rule, one.queue, 1),
 			VL_BUFFER_BEYOND_THRESHOLD);
 	one.queue_rule.alpha = 0;
 	one.queue_rule.limit = VL_BUFFER_SIZE_MAX;
 	one.queue_rule.reserved = 0;
-	CU_ASSERT_EQUAL(vl_buffer_queue_check(&one.buffer, &one.queue_rule, &other, 15001),
+	CU_ASSERT_EQUAL(vl_buffer_queue_check(&one.buffer, &one.queue_rule, 0, 15001),
 			VL_BUFFER_POOL_FULL);
-	CU_ASSERT_EQUAL(vl_buffer_queue_check(&one.buffer, &one.queue_rule, &other, 15000),
+	CU_ASSERT_EQUAL(vl_buffer_queue_check(&one.buffer, &one.queue_rule, 0, 15000),
 			VL_BUFFER_ADMITTED);
 }
 
