@@ -37,13 +37,13 @@ struct vl_buffer {
 
 /* A group's or queue's configuration, made ready. */
 struct vl_buffer_rule {
+	uint8_t pool;
+	bool is_lossless;
 	uint64_t reserved;
 	uint64_t limit; /* of shared memory, unless alpha */
 	uint64_t alpha; /* times 2^VL_BUFFER_ALPHA_BITS; 0: limit counts */
 	uint64_t headroom;
 	uint64_t xon, xon_offset;
-	uint8_t pool;
-	bool is_lossless;
 };
 
 #define VL_BUFFER_ALPHA_BITS 20

@@ -80,6 +80,7 @@ struct vl_switch *vl_switch_create(const struct vl_switch_config *config,
 	sw->pool = pool;
 	sw->config = *config;
 	sw->config.by_port = NULL;
+	sw->is_cut_through = config->cut_through;
 	sw->random.state = config->seed;
 	sw->first_pfc_port = VL_SWITCH_NO_PORT;
 	init_buffer(sw, config);
@@ -360,13 +361,13 @@ static bool enqueue(struct vl_switch *sw, struct vl_switch_port *ingress,
 			counters->drop_buffer_full++;
 		return false;
 	}
-	if (profile->red[q].config.point == VL_RED_AT_ENQUEUE &&
+	if (profile->red_at_enqueue >> q & 1 &&
 	    !pass_red(sw, egress, &profile->red[q], frame, &is_marked))
 		return false;
 	if (!admit(sw, ingress, egress, frame, bytes))
 		return false;
 	counters->ecn_marked += is_marked;
-	if (sw->config.cut_through)
+	if (sw->is_cut_through)
 		frame->ready_at = ready_at(egress, frame, now);
 	vl_frame_queue_push(&egress->queues[q], frame, now);
 	egress->occupied |= (uint8_t)(1u << q);
@@ -448,7 +449,7 @@ static struct vl_frame *dequeue(struct vl_switch *sw, struct vl_switch_port *por
 	struct vl_frame *frame = take_out(sw, port, q, now);
 	bool is_marked = false;
 
-	if (profile->red[q].config.point == VL_RED_AT_DEQUEUE &&
+	if (profile->red_at_dequeue >> q & 1 &&
 	    !pass_red(sw, port, &profile->red[q], frame, &is_marked)) {
 		vl_frame_free(frame);
 		return NULL;
@@ -482,7 +483,7 @@ static uint8_t find_candidates(const struct vl_switch *sw, const struct vl_switc
 	if (port->profile->is_shaped)
 		candidates = vl_scheduler_open(&port->profile->scheduler, &port->scheduler,
 					       candidates, now);
-	return sw->config.cut_through ? ready_queues(port, candidates, now) : candidates;
+	return sw->is_cut_through ? ready_queues(port, candidates, now) : candidates;
 }
 
 /* ---- The watchdog ---------------------------------------------------------------------- */
@@ -569,7 +570,7 @@ static uint64_t first_ready(const struct vl_switch *sw, const struct vl_switch_p
 		uint64_t time = vl_scheduler_open_at(&port->profile->scheduler, &port->scheduler,
 						     (uint8_t)(1u << q));
 
-		if (sw->config.cut_through && port->queues[q].head->ready_at > time)
+		if (sw->is_cut_through && port->queues[q].head->ready_at > time)
 			time = port->queues[q].head->ready_at;
 		first = earlier(first, time);
 	}
@@ -585,7 +586,7 @@ uint64_t vl_switch_next_deadline(const struct vl_switch *sw, uint32_t number, ui
 	if (port->pfc.changed)
 		return now;
 	if (candidates) {
-		if (!port->profile->is_shaped && !sw->config.cut_through)
+		if (!port->profile->is_shaped && !sw->is_cut_through)
 			return now;
 		deadline = earlier(deadline, first_ready(sw, port, candidates));
 	}

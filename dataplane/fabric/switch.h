@@ -164,15 +164,17 @@ struct vl_switch_port {
 	struct vl_switch_port_counters counters;
 };
 
+/* What each frame touches comes first. */
 struct vl_switch {
-	struct vl_switch_config config; /* by_port is NULL */
-	struct vl_buffer buffer;
-	struct vl_random random;
-	struct vl_frame_pool *pool; /* for its PFC frames */
+	struct vl_switch_port *ports;
+	bool is_cut_through;
 	uint32_t first_pfc_port;
 	struct vl_forwarding forwarding;
+	struct vl_random random;
+	struct vl_buffer buffer;
+	struct vl_frame_pool *pool; /* for its PFC frames */
 	struct vl_switch_profile *profiles;
-	struct vl_switch_port *ports;
+	struct vl_switch_config config; /* by_port is NULL */
 };
 
 /* A switch that works: bytes, one pool, no reserved memory or thresholds, class selectors as

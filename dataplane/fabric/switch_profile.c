@@ -36,6 +36,10 @@ void vl_switch_profile_init(struct vl_switch_profile *profile,
 		vl_buffer_group_rule(&profile->groups[i], &config->groups[i]);
 		vl_buffer_queue_rule(&profile->queues[i], &config->queues[i].buffer);
 		vl_red_init(&profile->red[i], &config->queues[i].red);
+		if (config->queues[i].red.point == VL_RED_AT_ENQUEUE)
+			profile->red_at_enqueue |= (uint8_t)(1u << i);
+		if (config->queues[i].red.point == VL_RED_AT_DEQUEUE)
+			profile->red_at_dequeue |= (uint8_t)(1u << i);
 	}
 	vl_scheduler_init(&profile->scheduler, &config->queues[0].scheduler,
 			  sizeof(config->queues[0]), &config->shaper);

@@ -10,16 +10,17 @@
 
 /* Shared by the ports of one configuration. Masks of queues, groups and priorities by bit. */
 struct vl_switch_profile {
-	struct vl_classifier classifier;
-	struct vl_buffer_rule groups[VL_SWITCH_PRIORITIES], queues[VL_SWITCH_PRIORITIES];
-	struct vl_red red[VL_SWITCH_PRIORITIES];
-	struct vl_scheduler scheduler;
 	bool is_shaped; /* a queue or the port is */
 	bool has_watchdog;
+	uint8_t red_at_enqueue, red_at_dequeue;         /* queues */
+	uint8_t watched;                                /* queues */
 	uint8_t group_priorities[VL_SWITCH_PRIORITIES]; /* paused when the group asks for it */
 	uint8_t queue_priorities[VL_SWITCH_PRIORITIES]; /* whose pauses stop the queue */
 	uint8_t queue_groups[VL_SWITCH_PRIORITIES];     /* of the watched ones of them */
-	uint8_t watched;                                /* queues */
+	struct vl_buffer_rule groups[VL_SWITCH_PRIORITIES], queues[VL_SWITCH_PRIORITIES];
+	struct vl_scheduler scheduler;
+	struct vl_classifier classifier;
+	struct vl_red red[VL_SWITCH_PRIORITIES];
 	struct vl_switch_pfc_config pfc;
 	struct vl_watchdog_config watchdog;
 	const struct vl_switch_port_config *source; /* while the switch is made */

@@ -328,31 +328,177 @@ static void test_pause_source_address(void)
 	finish();
 }
 
-static void test_refuses_bad_configurations(void)
+/* Expects the configuration to be refused with the text. */
+static void refused(const struct vl_switch_config *config, const char *text)
+{
+	const char *error = vl_switch_config_error(config);
+	int result = 0;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(error);
+	CU_ASSERT_STRING_EQUAL(error, text);
+	if (strcmp(error, text))
+		printf("    %s\n", error);
+	CU_ASSERT_PTR_NULL(vl_switch_create(config, NULL, &result));
+	CU_ASSERT_EQUAL(result, -EINVAL);
+}
+
+static void test_refuses_bad_switches(void)
 {
 	struct vl_switch_config config = four_ports();
-	int error = 0;
 
 	CU_ASSERT_PTR_NULL(vl_switch_config_error(&config));
 	config.ports = 0;
-	CU_ASSERT_PTR_NOT_NULL(vl_switch_config_error(&config));
-	CU_ASSERT_PTR_NULL(vl_switch_create(&config, NULL, &error));
-	CU_ASSERT_EQUAL(error, -EINVAL);
+	refused(&config, "a switch has 1 to 4096 ports");
+	config = four_ports();
+	config.buffer = (UINT64_C(1) << 34) + 1;
+	refused(&config, "the buffer is 17179869185 B; it must be 1 B to 16 GiB");
+	config = four_ports();
+	config.cell_size = 31;
+	refused(&config, "a cell is 31 B; it must be 32 to 4096 B, or 0 for bytes");
+	config = four_ports();
+	config.pool_count = 9;
+	refused(&config, "there are 9 pools; at most 8 may be");
+	config = four_ports();
+	config.pool_count = 2;
+	config.pools[0].size = 1000;
+	refused(&config, "pool 1: the size is 0 B; it must be 1 B to 16 GiB");
+	config.pools[1] = (struct vl_buffer_pool_config){.size = 1, .shared_headroom = 1000001};
+	refused(&config, "pool 1: the shared headroom, 1000001 B, is larger than the buffer, "
+			 "1000000 B");
 	config = lossless();
 	config.buffer = 8000;
-	CU_ASSERT_PTR_NOT_NULL(vl_switch_config_error(&config));
-	config = lossless();
+	refused(&config, "pool 0: the priority groups of all ports together reserve 8000 B, "
+			 "headroom included, of a size of 8000 B");
+	config.pool_count = 1;
+	config.pools[0] = (struct vl_buffer_pool_config){.size = 5000, .is_shared_only = true};
+	refused(&config, "the priority groups of all ports together reserve 8000 B, headroom "
+			 "included, of a buffer of 8000 B");
+	config = four_ports();
+	config.port.queues[7].buffer.reserved = 250000;
+	refused(&config, "pool 0: the queues of all ports together reserve 1000000 B of a size of "
+			 "1000000 B");
+}
+
+static void test_refuses_bad_ports(void)
+{
+	struct vl_switch_config config = lossless();
+	struct vl_switch_port_config other;
+	const struct vl_switch_port_config *by_port[4] = {NULL, NULL, &other, NULL};
+
 	config.port.groups[3].xon = 3001;
-	CU_ASSERT_PTR_NOT_NULL(vl_switch_config_error(&config));
+	refused(&config, "priority group 3: xon, 3001 B, is larger than xoff, 3000 B");
+	config.port.groups[3].threshold.bytes = 0;
+	refused(&config, "priority group 3: a lossless group needs reserved memory or a threshold "
+			 "above 0 (XOFF)");
+	config = four_ports();
+	config.port.groups[2].pool = 1;
+	refused(&config, "priority group 2: there is no pool 1; the switch has 1");
+	config = four_ports();
+	config.port.queues[4].buffer.threshold = vl_threshold_dynamic(2000);
+	refused(&config, "queue 4: alpha is 2000; it must be 1/1024 to 1024");
 	config = four_ports();
 	config.port.classifier.dscp_to_class[5] = 8;
-	CU_ASSERT_PTR_NOT_NULL(vl_switch_config_error(&config));
+	refused(&config, "DSCP 5 is mapped to traffic class 8; the last one is 7");
+	config = four_ports();
+	config.port.pfc.priority_to_group[6] = 200;
+	refused(&config, "PFC priority 6 is mapped to priority group 200; the last one is 7");
 	config = four_ports();
 	config.port.queues[0].red = vl_red_marking(VL_RED_AT_ENQUEUE, 2, 1, 1);
-	CU_ASSERT_PTR_NOT_NULL(vl_switch_config_error(&config));
+	refused(&config, "queue 0: kmin of green, 2 B, is larger than its kmax, 1 B");
 	config = four_ports();
 	config.port.queues[0].scheduler.weight = 256;
-	CU_ASSERT_PTR_NOT_NULL(vl_switch_config_error(&config));
+	refused(&config, "queue 0 has the weight 256; the largest is 255");
+	config = four_ports();
+	config.port.queues[1].scheduler.shaper.rate = 999999;
+	refused(&config, "queue 1 is shaped to 999999 bit/s; a shaper's rate is 1 Mb/s to 4 Tb/s");
+	config = four_ports();
+	config.port.shaper = (struct vl_shaper_config){VL_RATE_MIN, (UINT64_C(1) << 30) + 1};
+	refused(&config, "the port is shaped with a burst of 1073741825 B; the largest is 1 GiB");
+
+	/* One port of its own. */
+	config = four_ports();
+	other = config.port;
+	config.by_port = by_port;
+	CU_ASSERT_PTR_NULL(vl_switch_config_error(&config));
+	other.watchdog.action = VL_WATCHDOG_DROP;
+	refused(&config, "port 2: the watchdog's detection time is 0");
+}
+
+/* Port 2 marks, is strict and trusts PCP; the others do not. */
+static void test_ports_of_their_own(void)
+{
+	struct vl_switch_config config = four_ports();
+	struct vl_switch_port_config other = config.port;
+	const struct vl_switch_port_config *by_port[4] = {NULL, NULL, &other, NULL};
+	uint8_t ecn = 0;
+
+	other.queues[3].red = vl_red_marking(VL_RED_AT_ENQUEUE, 0, 0, 1);
+	other.classifier.trust = VL_TRUST_PCP;
+	other.classifier.default_class = 5;
+	config.by_port = by_port;
+	start(&config);
+	other = config.port; /* the switch has its own copy */
+	for (uint8_t to = 1; to < 3; to++) {
+		put(0, to, 1000, DATA, ECT, 0);
+		put(0, to, 1000, DATA, ECT, 0);
+		take(to, 1, &ecn);
+		CU_ASSERT_EQUAL(ecn, 2);
+		take(to, 1, &ecn);
+		CU_ASSERT_EQUAL(ecn, to == 2 ? 3 : 2);
+	}
+	put(2, 1, 1000, DATA, ECT, 0);
+	CU_ASSERT_EQUAL(sw->ports[1].queues[5].frames, 1);
+	CU_ASSERT_EQUAL(sw->ports[2].group_counters[5].rx_bytes, 1000);
+	finish();
+}
+
+static void test_watermarks(void)
+{
+	struct vl_switch_config config = lossless();
+
+	start(&config);
+	for (int i = 0; i < 5; i++)
+		put(0, 1, 1000, DATA, ECT, 0);
+	for (int i = 0; i < 4; i++)
+		take(1, 1, NULL);
+	CU_ASSERT_EQUAL(sw->ports[0].groups[3].watermark, 5000);
+	CU_ASSERT_EQUAL(sw->ports[0].groups[3].headroom_watermark, 2000);
+	CU_ASSERT_EQUAL(sw->ports[1].queues[3].watermark, 5000);
+	CU_ASSERT_EQUAL(sw->buffer.watermark, 5000);
+	CU_ASSERT_EQUAL(sw->buffer.pools[0].groups.watermark, 3000);
+	CU_ASSERT_EQUAL(sw->buffer.pools[0].queues.watermark, 5000);
+	vl_switch_reset_watermarks(sw);
+	CU_ASSERT_EQUAL(sw->ports[0].groups[3].watermark, 1000);
+	CU_ASSERT_EQUAL(sw->ports[0].groups[3].headroom_watermark, 0);
+	CU_ASSERT_EQUAL(sw->ports[1].queues[3].watermark, 1000);
+	CU_ASSERT_EQUAL(sw->buffer.watermark, 1000);
+	CU_ASSERT_EQUAL(sw->buffer.pools[0].groups.watermark, 1000);
+	CU_ASSERT_EQUAL(sw->buffer.pools[0].queues.watermark, 1000);
+	CU_ASSERT_EQUAL(sw->ports[0].group_counters[3].xoff, 1);
+	CU_ASSERT_EQUAL(sw->ports[0].group_counters[3].xon, 1);
+	finish();
+}
+
+/* A lossy group beyond its threshold, and a lossless one beyond its headroom. */
+static void test_group_drops(void)
+{
+	struct vl_switch_config config = lossless();
+
+	config.port.groups[1].threshold = vl_threshold_static(1500);
+	start(&config);
+	CU_ASSERT_EQUAL(put(0, 1, 1000, 8, ECT, 0), 1);
+	CU_ASSERT_EQUAL(put(0, 1, 1000, 8, ECT, 0), VL_SWITCH_NO_PORT);
+	CU_ASSERT_EQUAL(put(2, 1, 1000, 8, ECT, 0), 1); /* another port's is another group */
+	CU_ASSERT_EQUAL(sw->ports[1].queue_counters[1].drop_group_full, 1);
+	CU_ASSERT_EQUAL(sw->ports[0].group_counters[1].drop_frames, 1);
+	CU_ASSERT_EQUAL(sw->ports[0].group_counters[1].rx_frames, 1);
+	CU_ASSERT_EQUAL(sw->ports[2].group_counters[1].drop_frames, 0);
+	for (int i = 0; i < 6; i++)
+		put(0, 1, 1000, DATA, ECT, 0);
+	CU_ASSERT_EQUAL(sw->ports[1].queue_counters[3].drop_headroom, 1);
+	CU_ASSERT_EQUAL(sw->ports[0].group_counters[3].drop_frames, 1);
+	CU_ASSERT_EQUAL(vl_switch_queue_drops(&sw->ports[1].queue_counters[3]), 1);
+	finish();
 }
 
 int main(int argc, char **argv)
@@ -370,7 +516,11 @@ int main(int argc, char **argv)
 		{"headroom_is_reserved", test_headroom_is_reserved},
 		{"obeys_pauses", test_obeys_pauses},
 		{"pause_source_address", test_pause_source_address},
-		{"refuses_bad_configurations", test_refuses_bad_configurations},
+		{"refuses_bad_switches", test_refuses_bad_switches},
+		{"refuses_bad_ports", test_refuses_bad_ports},
+		{"ports_of_their_own", test_ports_of_their_own},
+		{"watermarks", test_watermarks},
+		{"group_drops", test_group_drops},
 	};
 
 	return RUN_SUITE("fabric_switch", tests, argc, argv);
