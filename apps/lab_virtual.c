@@ -7,6 +7,7 @@
 #include "apps/lab_run.h"
 #include "apps/lab_workload.h"
 #include "apps/scenario/switch_config.h"
+#include "dataplane/huge_pages.h"
 #include "dataplane/network.h"
 
 #include <errno.h>
@@ -17,6 +18,9 @@
  * the number of looks below MAX_LOOKS. */
 #define LOOK_INTERVAL UINT64_C(1000)
 #define MAX_LOOKS     UINT64_C(1000000)
+
+/* Endpoints from which on the network is worth large pages. */
+#define LARGE_NETWORK 64u
 
 struct lab {
 	const struct vl_lab_run *run;
@@ -272,6 +276,8 @@ int vl_lab_run_virtual(const struct vl_lab_run *run, char *error, size_t error_s
 	int status = build(&lab, error, error_size);
 
 	if (!status) {
+		if (run->scenario->endpoint_count >= LARGE_NETWORK)
+			vl_huge_pages_collapse();
 		status = run_to_end(&lab);
 		if (lab.capture_error)
 			snprintf(error, error_size, "%s", vl_capture_writer_message(run->capture));
