@@ -426,14 +426,44 @@ static enum vl_send_result send_one(struct vl_qp *qp, struct vl_outgoing *outgoi
 	return result;
 }
 
+/* Where a level stands in device->turns that is the first of those in the mask, which is not 0. */
+static uint32_t find_turn(const struct vl_device *device, uint16_t mask)
+{
+	uint32_t shift = 0;
+
+	while (!(mask >> (device->turns >> shift & 0xf) & 1))
+		shift += 4;
+	return shift;
+}
+
+/* The level that has not been served for longest. A plain round would not do: where levels share a
+ * lane and wait for each other, the one that follows on another lane's would always come first. */
+static uint8_t choose_level(const struct vl_device *device, uint16_t mask)
+{
+	if (!(mask & (mask - 1)))
+		return (uint8_t)__builtin_ctz(mask);
+	return device->turns >> find_turn(device, mask) & 0xf;
+}
+
+static void end_turn(struct vl_device *device, uint8_t level)
+{
+	uint32_t shift;
+	uint64_t before;
+
+	if (device->turns >> 60 == level)
+		return;
+	shift = find_turn(device, (uint16_t)(1u << level));
+	before = device->turns & ((UINT64_C(1) << shift) - 1);
+	device->turns = before | device->turns >> shift >> 4 << shift | (uint64_t)level << 60;
+}
+
 static bool send_ready(struct vl_device *device, uint64_t now, struct vl_outgoing *outgoing)
 {
 	uint16_t mask;
 
 	while ((mask = device->ready_mask &
 		       (uint16_t) ~(device->paused_mask | device->held_mask))) {
-		uint16_t from_next = mask & (uint16_t)(0xffffu << device->next_priority);
-		uint8_t priority = (uint8_t)__builtin_ctz(from_next ? from_next : mask);
+		uint8_t priority = choose_level(device, mask);
 		struct vl_qp *qp =
 			VL_CONTAINER(device->ready[priority].next, struct vl_qp, ready_link);
 
@@ -441,7 +471,7 @@ static bool send_ready(struct vl_device *device, uint64_t now, struct vl_outgoin
 		switch (send_one(qp, outgoing, now)) {
 		case VL_SEND_PACKET:
 			vl_engine_ready(qp);
-			device->next_priority = (priority + 1) & (VL_SERVICE_LEVELS - 1);
+			end_turn(device, priority);
 			return true;
 		case VL_SEND_LATER:
 			vl_timer_arm(&device->wheel, &qp->pace_timer, qp->requester.wake_time);

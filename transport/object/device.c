@@ -78,6 +78,7 @@ struct vl_device *vl_open_device(const struct vl_device_config *config, int *err
 	vl_list_init(&device->cqs);
 	vl_list_init(&device->retired_mrs);
 	vl_list_init(&device->notifications);
+	device->turns = UINT64_C(0xfedcba9876543210);
 	for (int i = 0; i < VL_SERVICE_LEVELS; i++) {
 		vl_list_init(&device->urgent[i]);
 		vl_list_init(&device->ready[i]);

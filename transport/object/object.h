@@ -93,8 +93,9 @@ struct vl_device {
 	uint16_t urgent_mask, ready_mask; /* bit n: list n is not empty */
 	uint16_t paused_mask;             /* nothing of these */
 	uint16_t held_mask;               /* nothing of these on ready */
-	uint8_t next_priority;            /* round robin over the ready lists */
-	uint64_t now;                     /* of the last call */
+	uint64_t turns; /* of the ready lists: service levels, four bits each, longest not served
+			   first */
+	uint64_t now;   /* of the last call */
 	struct vl_timer_wheel wheel;
 
 	/* With VL_CNP_SCOPE_IP by a hash of the address; with VL_CNP_SCOPE_PORT the first. */
