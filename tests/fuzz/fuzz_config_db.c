@@ -2,12 +2,13 @@
 /* Copyright (c) 2026 the verbline authors */
 
 /* Any bytes are a SONiC configuration or a reason why not; what is in one holds what its header
- * promises. */
+ * promises, can be judged, and makes a switch or a reason why not. */
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "apps/sonic/config_db.h"
+#include "apps/check/check.h"
+#include "apps/sonic/switch_config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -35,6 +36,40 @@ static void check_port(const struct vl_config_db *db, const struct vl_db_port *p
 		require(vl_db_tc_of_dscp(db, port, dscp) < (int)VL_DB_TCS);
 }
 
+static void judge(struct vl_config_db *db)
+{
+	struct vl_check_options options = vl_check_defaults;
+	struct vl_check_findings findings;
+	json_t *json;
+	FILE *out;
+
+	options.roce_dscps = 1u << 26;
+	options.memory = 1 << 24;
+	require(!vl_check_run(db, &options, &findings));
+	json = vl_check_json(db, &findings, "fuzz");
+	require(json != NULL);
+	json_decref(json);
+	out = fopen("/dev/null", "w");
+	if (!out)
+		return;
+	vl_check_print(&findings, "fuzz", out);
+	fclose(out);
+}
+
+static void make_switch(const struct vl_config_db *db)
+{
+	static const struct vl_db_link links[] = {{UINT64_C(100000000000), 200, NULL},
+						  {UINT64_C(25000000000), 0, NULL},
+						  {UINT64_C(400000000000), 500, "Ethernet0"}};
+	struct vl_db_notes notes = {.count = 0};
+	struct vl_switch_config *config = vl_db_switch_config(db, links, 3, &notes);
+
+	require(config != NULL && config->ports == 3);
+	require(notes.count <= VL_DB_MAX_NOTES);
+	vl_switch_config_error(config);
+	free(config);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char error[256] = "";
@@ -53,6 +88,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	require(count ==
 		(db->problem_count < VL_DB_MAX_PROBLEMS ? db->problem_count : VL_DB_MAX_PROBLEMS));
+	judge(db);
+	make_switch(db);
 	vl_config_db_free(db);
 	return 0;
 }
