@@ -74,6 +74,8 @@ static struct vl_subnet *make_subnet(const struct vl_scenario *scenario, char *e
 		.cables = cables,
 		.cable_count = scenario->cable_count,
 		.routing = (enum vl_subnet_routing)scenario->infiniband.routing,
+		.roots = scenario->infiniband.root_nodes,
+		.root_count = scenario->infiniband.root_count,
 		.lanes = &scenario->infiniband.lanes,
 	};
 	char message[VL_SUBNET_MESSAGE_SIZE] = "out of memory";

@@ -14,25 +14,20 @@
 
 /* ---- Nodes ----------------------------------------------------------------------------- */
 
-/* Nodes of a group of endpoints are numbered in a row. */
-static unsigned int take_group(const struct vl_scenario *scenario, const char *name, bool *here)
+/* A group, or one node. */
+static unsigned int take_name(const struct vl_scenario *scenario, const char *name, bool *here)
 {
-	const struct vl_scenario_endpoints *groups = scenario->endpoints.elements;
+	const struct vl_scenario_meaning *meaning = vl_names_find(&scenario->names, name);
 
-	for (unsigned int i = 0; i < scenario->endpoints.count; i++) {
-		if (!groups[i].name || strcmp(groups[i].name, name))
-			continue;
-		for (uint64_t n = 0; n < groups[i].count; n++)
-			here[groups[i].first_node + n] = true;
-		return (unsigned int)groups[i].count;
-	}
-	return 0;
+	for (unsigned int i = 0; meaning && i < meaning->count; i++)
+		here[vl_meaning_node(meaning, i)] = true;
+	return meaning ? meaning->count : 0;
 }
 
 static bool take_nodes(const struct vl_scenario *scenario, const char *pattern, bool *here,
 		       char *error, size_t error_size)
 {
-	unsigned int found = take_group(scenario, pattern, here);
+	unsigned int found = take_name(scenario, pattern, here);
 
 	for (unsigned int i = 0; i < scenario->node_count; i++) {
 		if (fnmatch(pattern, scenario->nodes[i].name, 0))

@@ -66,6 +66,8 @@ static const struct vl_field infiniband_fields[] = {
 		       "255: no limit [255]"),
 	CHOICE_FIELD("routing", struct vl_scenario_infiniband, routing, routings,
 		     "min_hop or up_down [min_hop]"),
+	TEXTS_FIELD("roots", struct vl_scenario_infiniband, roots, 1, 64,
+		    "switches that up_down takes for the top [the tops of a tree, or the middle]"),
 	QUANTITY_FIELD("lifetime", struct vl_scenario_infiniband, lifetime, DURATION, 0,
 		       3600 * SECOND,
 		       "a packet that waits in a switch for longer is dropped; 0: "

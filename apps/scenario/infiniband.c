@@ -10,6 +10,7 @@
 
 #include "apps/quantity.h"
 #include "apps/scenario/problem.h"
+#include "apps/scenario/scenario.h"
 
 static void set_service_level(struct vl_loader *loader, struct vl_scenario_infiniband *infiniband,
 			      const yaml_node_pair_t *pair)
@@ -155,4 +156,57 @@ void vl_scenario_check_infiniband(struct vl_loader *loader,
 	check_mapping(loader, infiniband);
 	check_arbitration(loader, infiniband);
 	check_cc(loader, &infiniband->cc);
+}
+
+/* A switch may be named by itself and by a group. */
+static bool is_root(const struct vl_scenario_infiniband *infiniband, unsigned int node)
+{
+	for (uint32_t i = 0; i < infiniband->root_count; i++) {
+		if (infiniband->root_nodes[i] == node)
+			return true;
+	}
+	return false;
+}
+
+static void add_roots(struct vl_loader *loader, struct vl_scenario *scenario,
+		      const struct vl_scenario_meaning *meaning)
+{
+	struct vl_scenario_infiniband *infiniband = &scenario->infiniband;
+
+	for (unsigned int i = 0; i < meaning->count; i++) {
+		unsigned int node = vl_meaning_node(meaning, i);
+
+		if (!scenario->nodes[node].sw) {
+			vl_section_problem(loader, &infiniband->section, "roots", "%s is no switch",
+					   scenario->nodes[node].name);
+			return;
+		}
+		if (!is_root(infiniband, node))
+			infiniband->root_nodes[infiniband->root_count++] = node;
+	}
+}
+
+void vl_scenario_find_roots(struct vl_loader *loader, struct vl_scenario *scenario)
+{
+	struct vl_scenario_infiniband *infiniband = &scenario->infiniband;
+
+	if (!infiniband->roots.count)
+		return;
+	if (infiniband->routing != VL_SUBNET_UP_DOWN)
+		vl_section_problem(loader, &infiniband->section, "roots",
+				   "are for routing up_down only; choose it, or take them out");
+	infiniband->root_nodes = vl_arena_allocate(
+		loader->arena, scenario->node_count * sizeof(*infiniband->root_nodes));
+	if (!infiniband->root_nodes) {
+		loader->out_of_memory = true;
+		return;
+	}
+	for (unsigned int i = 0; i < infiniband->roots.count; i++) {
+		const struct vl_scenario_meaning *meaning =
+			vl_names_look_up(loader, &scenario->names, &infiniband->section, "roots",
+					 infiniband->roots.texts[i]);
+
+		if (meaning)
+			add_roots(loader, scenario, meaning);
+	}
 }

@@ -37,17 +37,24 @@ struct vl_scenario_infiniband {
 	struct vl_list high, low;        /* struct vl_scenario_arbitration */
 	uint64_t limit_of_high_priority; /* 0..255: 4 KiB units; 255: no limit */
 	unsigned int routing;            /* enum vl_subnet_routing */
+	struct vl_text_list roots;       /* names of switches; none: found */
 	uint64_t lifetime;               /* ns in a switch; 0: no limit */
 	uint64_t head_of_queue_lifetime; /* ns at the head of a queue; 0: no limit */
 	uint64_t drain_rate;             /* bit/s, of endpoints' receive buffers; 0: at once */
 	struct vl_scenario_infiniband_cc cc;
 
-	struct vl_subnet_lanes lanes; /* worked out of these */
+	/* Worked out of these. */
+	struct vl_subnet_lanes lanes;
+	uint32_t *root_nodes;
+	uint32_t root_count;
 };
 
 /* Fills lanes and cc.resolved. */
 void vl_scenario_check_infiniband(struct vl_loader *loader,
 				  struct vl_scenario_infiniband *infiniband);
+struct vl_scenario;
+/* Fills root_nodes, once names are known. */
+void vl_scenario_find_roots(struct vl_loader *loader, struct vl_scenario *scenario);
 
 extern const struct vl_schema vl_scenario_infiniband_schema;
 

@@ -204,6 +204,20 @@ static void test_the_lab_writes_what_both_read(void)
 	}
 }
 
+/* Which switches up-down takes for the top may be said. */
+static void test_roots(void)
+{
+#define LOOP                                                                                       \
+	"${V% inspect} lab infiniband-credit-loop --no-view -D 1ms --set warm_up=100us --set "     \
+	"infiniband.routing=up_down --set infiniband.roots="
+	expect(LOOP "switch3", 0, "Nothing was lost");
+	expect_line(LOOP "host1", 2, "infiniband.roots");
+	expect_line(LOOP "switch9", 2, "infiniband.roots");
+	expect_line("${V% inspect} lab infiniband-credit-loop --set infiniband.roots=switch1", 2,
+		    "are for routing up_down only");
+#undef LOOP
+}
+
 static void put32(FILE *file, uint32_t value)
 {
 	fwrite(&value, sizeof(value), 1, file);
@@ -262,6 +276,7 @@ static const struct test tests[] = {
 	{"tshark_reads_what_is_written", test_tshark_reads_what_is_written},
 	{"inspect_reads_what_is_written", test_inspect_reads_what_is_written},
 	{"the_lab_writes_what_both_read", test_the_lab_writes_what_both_read},
+	{"roots", test_roots},
 	{"inspect_reads_native_captures", test_inspect_reads_native_captures},
 };
 
