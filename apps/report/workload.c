@@ -6,6 +6,8 @@
 #include "apps/report/workload.h"
 
 /* nccl-tests print bandwidths in 10^9 bytes per second. */
+/* One for each workload; of more, only about the worst. */
+#define MAX_SENTENCES              4u
 #define GIGABYTES(bits_per_second) ((bits_per_second) / 8e9)
 
 static bool is_background(const struct vl_workload_result *result)
@@ -148,8 +150,28 @@ static void say_workload(const struct vl_workload_result *result, FILE *out)
 	fprintf(out, ". ");
 }
 
+/* Those that are not whole before others, then by how much longer they took than they could. */
+static bool is_worse(const struct vl_workload_result *one, const struct vl_workload_result *other)
+{
+	if (vl_workload_is_whole(one) != vl_workload_is_whole(other))
+		return !vl_workload_is_whole(one);
+	return one->metrics.job_slowdown.mean > other->metrics.job_slowdown.mean;
+}
+
 void vl_report_say_workloads(const struct vl_results *results, FILE *out)
 {
+	const struct vl_workload_result *worst = results->workloads;
+
+	if (results->workload_count > MAX_SENTENCES) {
+		for (unsigned int i = 1; i < results->workload_count; i++) {
+			if (is_worse(&results->workloads[i], worst))
+				worst = &results->workloads[i];
+		}
+		fprintf(out, "Of %u workloads, the one that was held back most: ",
+			results->workload_count);
+		say_workload(worst, out);
+		return;
+	}
 	for (unsigned int i = 0; i < results->workload_count; i++)
 		say_workload(&results->workloads[i], out);
 }

@@ -29,7 +29,8 @@ struct vl_traffic_memory {
 /* Of both halves; a cache line and a GRH more than the messages need. */
 static inline uint64_t vl_traffic_memory_size(uint32_t largest_message)
 {
-	return 2 * ((uint64_t)largest_message + 64 + 40);
+	/* Half of it is where messages arrive, atomics among them: a multiple of eight. */
+	return 2 * (((uint64_t)largest_message + 64 + 40 + 7) & ~UINT64_C(7));
 }
 
 /* memory: vl_traffic_memory_size bytes that outlive it, or NULL: ordinary memory. 0 or a negative

@@ -4,6 +4,7 @@
 /* Flows between two endpoints on a link, in virtual time. */
 
 #include "dataplane/flow.h"
+#include "dataplane/generate/memory.h"
 #include "dataplane/network.h"
 #include "tests/support/hosts.h"
 #include "tests/support/suite.h"
@@ -293,12 +294,20 @@ static void test_both_ways(void)
 	tear_down();
 }
 
+/* Atomics, however long the other messages are: where they arrive is aligned. */
+static void test_aligned(void)
+{
+	for (uint32_t largest = 1; largest < 100; largest++)
+		CU_ASSERT_EQUAL(vl_traffic_memory_size(largest) / 2 % 8, 0);
+}
+
 static const struct test tests[] = {
 	{"reliable", test_reliable}, {"unreliable", test_unreliable},
 	{"lossy", test_lossy},       {"completion_time", test_completion_time},
 	{"rate", test_rate},         {"overload", test_overload},
 	{"stop", test_stop},         {"failure", test_failure},
 	{"refusals", test_refusals}, {"both_ways", test_both_ways},
+	{"aligned", test_aligned},
 };
 
 int main(int argc, char **argv)
