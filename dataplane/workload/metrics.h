@@ -69,8 +69,8 @@ struct vl_workload_measures {
 
 /* RoCEv2 over IPv4: 14 + 20 + 8 + 12 + 4, and FCS, preamble and gap. */
 #define VL_ROCEV2_PACKET_OVERHEAD 82u
-/* LRH 8, BTH 12, ICRC 4, VCRC 2. */
-#define VL_INFINIBAND_PACKET_OVERHEAD 26u
+/* LRH 8, GRH 40, BTH 12, ICRC 4, VCRC 2, and 2 of delimiters. */
+#define VL_INFINIBAND_PACKET_OVERHEAD 68u
 
 struct vl_workload_round {
 	uint64_t started, finished; /* ns; VL_WORKLOAD_NEVER: not, or not wholly */
