@@ -304,6 +304,7 @@ static void plan_workload(struct vl_loader *loader, const struct vl_scenario *sc
 void vl_scenario_check_workloads(struct vl_loader *loader, struct vl_scenario *scenario)
 {
 	struct vl_scenario_workload *workloads = scenario->workloads.elements;
+	uint64_t steps = 0;
 
 	for (unsigned int i = 0; i < scenario->workloads.count; i++) {
 		struct vl_scenario_workload *workload = &workloads[i];
@@ -315,6 +316,14 @@ void vl_scenario_check_workloads(struct vl_loader *loader, struct vl_scenario *s
 		find_others(loader, scenario, workload);
 		if (find_ranks(loader, scenario, workload) && loader->problems->count == before)
 			plan_workload(loader, scenario, workload, i);
+		steps += workload->plan.step_count;
+		if (steps <= VL_WORKLOAD_PLAN_MAX_STEPS)
+			continue;
+		vl_section_problem(loader, &workload->section, NULL,
+				   "makes more than %u steps of all workloads together; fewer "
+				   "ranks or requests would do",
+				   VL_WORKLOAD_PLAN_MAX_STEPS);
+		return;
 	}
 }
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Times of steps that are kept, 16 B each. */
-#define MAX_RECORDS (UINT64_C(1) << 29)
+#define MAX_RECORDS (UINT64_C(1) << 26)
 
 int vl_workload_refuse(struct vl_workload_engine *engine, int status, const char *format, ...)
 {
