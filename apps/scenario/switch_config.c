@@ -11,11 +11,13 @@
 #include "transport/wire/packet.h"
 
 /* What values that were not given are at 100 Gb/s; they follow the rate. */
-#define BASE_RATE  100e9
-#define BASE_KMIN  100000.0
-#define BASE_XOFF  500000.0
-#define LEAST_KMIN 5000.0
-#define LEAST_XOFF 30000.0
+#define BASE_RATE   100e9
+#define BASE_KMIN   100000.0
+#define BASE_XOFF   500000.0
+#define CNP_DSCP    48u
+#define CNP_RESERVE 2048u
+#define LEAST_KMIN  5000.0
+#define LEAST_XOFF  30000.0
 /* As shared-buffer switches of a generation have it, about. */
 #define BUFFER_BYTES_PER_GBPS 5000u
 #define LEAST_BUFFER          16000000u
@@ -145,6 +147,20 @@ static void set_short_form(const struct port *port, struct vl_switch_port_config
 	}
 }
 
+/* Lossless data may take all of the memory: some of it is kept for CNPs, which slow the data
+ * down. */
+static void reserve_for_cnps(struct vl_switch_port_config *config)
+{
+	unsigned int class = config->classifier.dscp_to_class[CNP_DSCP];
+	struct vl_buffer_group_config *group =
+		&config->groups[config->classifier.class_to_group[class]];
+
+	if (group->lossless)
+		return;
+	group->reserved = CNP_RESERVE;
+	config->queues[config->classifier.class_to_queue[class]].buffer.reserved = CNP_RESERVE;
+}
+
 /* ---- The long form ------------------------------------------------------------------------- */
 
 static void set_group(const struct port *port, const struct vl_scenario_group *group,
@@ -202,6 +218,8 @@ static void configure_port(const struct port *port, struct vl_switch_port_config
 	}
 	config->queues[VL_SCENARIO_CNP_PRIORITY].scheduler.type = VL_SCHEDULING_STRICT;
 	set_short_form(port, config);
+	if (sw->has_pfc)
+		reserve_for_cnps(config);
 	for (unsigned int i = 0; i < sw->groups.count; i++)
 		set_group(port, &groups[i], config);
 	for (unsigned int i = 0; i < sw->queues.count; i++)
