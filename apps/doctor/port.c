@@ -89,31 +89,13 @@ static void check_queues(struct findings *findings, const struct vl_port *port)
 			      "23.07): workers hand over the packets of others' QPs");
 }
 
-static void check_offloads(struct findings *findings, const struct vl_port *port)
+static void check_buffers(struct findings *findings, const struct vl_port *port)
 {
-	const struct vl_port_abilities *can = &port->abilities;
-	const struct {
-		bool is_there;
-		const char *name;
-	} offloads[] = {
-		{can->tx_ipv4_checksum, "IPv4 checksum"},
-		{can->tx_udp_checksum, "UDP checksum"},
-		{can->tx_vlan_insert, "VLAN insertion"},
-		{can->tx_multi_segment, "sending from several buffers"},
-		{can->rx_multi_segment, "receiving into several buffers"},
-		{can->rx_timestamp, "receive timestamps"},
-	};
-	char has[160] = "", lacks[160] = "";
+	bool joins = port->abilities.rx_multi_segment;
 
-	for (unsigned int i = 0; i < sizeof(offloads) / sizeof(offloads[0]); i++) {
-		char *list = offloads[i].is_there ? has : lacks;
-
-		snprintf(list + strlen(list), sizeof(has) - strlen(list), "%s%s", *list ? ", " : "",
-			 offloads[i].name);
-	}
-	finding_add(findings, "offloads", port->name, *lacks ? FINDING_LACK : FINDING_OK, NULL,
-		    "%s%s%s%s", *has ? "has " : "has none", has, *lacks ? "; is without " : "",
-		    lacks);
+	finding_add(findings, "buffers", port->name, joins ? FINDING_OK : FINDING_LACK, NULL,
+		    joins ? "frames longer than a buffer come in several"
+			  : "frames come in one buffer each, which must hold the MTU");
 }
 
 void check_port(struct findings *findings, const struct vl_port *port)
@@ -128,5 +110,5 @@ void check_port(struct findings *findings, const struct vl_port *port)
 	check_mtu(findings, port);
 	check_node(findings, port);
 	check_queues(findings, port);
-	check_offloads(findings, port);
+	check_buffers(findings, port);
 }

@@ -22,9 +22,6 @@
 
 #define DEFAULT_DESCRIPTORS 1024
 
-#define WANTED_TX_OFFLOADS                                                                         \
-	(RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |                            \
-	 RTE_ETH_TX_OFFLOAD_VLAN_INSERT | RTE_ETH_TX_OFFLOAD_MULTI_SEGS)
 #define WANTED_RSS (RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_NONFRAG_IPV6_UDP)
 
 static_assert(VL_PORT_DEFAULT_MTU + RTE_ETHER_HDR_LEN >= VL_MAX_FRAME_LENGTH,
@@ -190,13 +187,8 @@ static void note_abilities(struct vl_port *port, const struct vl_ethdev_plan *pl
 		abilities->max_mtu = plan->max_mtu;
 	abilities->rss_udp =
 		plan->spreads_flows || (info->flow_type_rss_offloads & WANTED_RSS) == WANTED_RSS;
-	abilities->tx_ipv4_checksum = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM;
-	abilities->tx_udp_checksum = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
-	abilities->tx_vlan_insert = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_VLAN_INSERT;
-	abilities->tx_multi_segment = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 	abilities->rx_multi_segment =
 		plan->joins_buffers || (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER);
-	abilities->rx_timestamp = info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP;
 	port->numa_node = rte_eth_dev_socket_id(((struct ethdev_port *)port)->id);
 }
 
@@ -260,9 +252,6 @@ static int configure(struct ethdev_port *ethdev, const struct rte_eth_dev_info *
 		}
 		conf.rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
 	}
-	if (config->rx_timestamps)
-		conf.rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP;
-	conf.txmode.offloads = info->tx_offload_capa & WANTED_TX_OFFLOADS;
 	if (port->queue_count > 1 && rss) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 		conf.rx_adv_conf.rss_conf.rss_hf = rss;

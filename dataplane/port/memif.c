@@ -482,7 +482,6 @@ static void fill_in(struct memif_port *memif, const char *name, const char *path
 		.max_queues = VL_PORT_MAX_QUEUES,
 		.max_mtu = VL_PORT_MAX_MTU,
 		.sets_mac = true,
-		.tx_multi_segment = true,
 		.rx_multi_segment = true,
 		.flow_control_off = true,
 	};

@@ -46,6 +46,14 @@ struct vl_port_statistics {
 	uint64_t tx_errors; /* frames that the device failed to send */
 };
 
+/*
+ * Of a device's offloads only receiving into several buffers is made use of, where frames need it.
+ * Checksums and tags are part of the headers that a path has ready: a frame's own checksum takes
+ * two additions, less than telling the device of it, and the ICRC has to be made over what leaves
+ * anyway. Receive timestamps are in a clock of the device's own, whose rate and origin are not
+ * known: times of arrival are the TSC's when the burst was taken.
+ */
+
 /* What the device itself does, and has been set up to do. Without an ability, either nothing is
  * lost (software does it) or a call says -ENOTSUP. */
 struct vl_port_abilities {
@@ -55,12 +63,7 @@ struct vl_port_abilities {
 	bool sets_mac;         /* else promiscuous mode stands in for it */
 	bool rss_udp;          /* spreads RoCEv2 over the queues by IP addresses and UDP ports */
 	bool steers_qpn;       /* vl_port_steer_qpn */
-	bool tx_ipv4_checksum; /* RTE_MBUF_F_TX_IP_CKSUM */
-	bool tx_udp_checksum;  /* RTE_MBUF_F_TX_UDP_CKSUM */
-	bool tx_vlan_insert;   /* RTE_MBUF_F_TX_VLAN */
-	bool tx_multi_segment; /* frames of several mbufs */
 	bool rx_multi_segment; /* frames longer than a buffer come in several */
-	bool rx_timestamp;     /* in its own clock */
 	bool flow_control_off; /* pause frames are passed up, and not obeyed, by the device's word
 				*/
 };
@@ -128,7 +131,6 @@ struct vl_port_config {
 	uint16_t mtu;         /* VL_PORT_MIN_MTU to VL_PORT_MAX_MTU; 0: VL_PORT_DEFAULT_MTU, or the
 				 most that the device has, if that is less */
 	uint8_t mac[6];       /* zero: the device's own */
-	bool rx_timestamps;   /* of the device, if it makes them; may cost it speed */
 	uint16_t rx_descriptors; /* of each queue; 0: 1024, or what the device allows */
 	uint16_t tx_descriptors; /* of each queue; 0: 1024, or what the device allows */
 };

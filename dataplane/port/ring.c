@@ -150,7 +150,6 @@ static struct vl_port *make_end(struct ring_link *link, const char *name, unsign
 	end->port.numa_node = SOCKET_ID_ANY;
 	end->port.abilities = (struct vl_port_abilities){
 		.max_queues = VL_PORT_MAX_QUEUES,
-		.tx_multi_segment = true,
 		.flow_control_off = true,
 	};
 	snprintf(end->port.name, sizeof(end->port.name), "%s", name);

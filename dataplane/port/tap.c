@@ -295,7 +295,6 @@ static struct vl_port *open_tap(const char *name, const char *detail,
 		.sets_mtu = true,
 		.sets_mac = true,
 		.rss_udp = true,
-		.tx_multi_segment = true,
 		.rx_multi_segment = true,
 		.flow_control_off = true,
 	};
