@@ -89,7 +89,10 @@ struct vl_device_events {
 	void *context;
 };
 
-/* What the least time between CNPs (min_time_between_cnps) is kept for: NICs differ. */
+/* What the least time between CNPs (min_time_between_cnps) is kept for: NICs differ. On Ethernet UD
+ * sends none: marks are counted (ecn_ce_rx), but a CNP is for one QP, and would slow its datagrams
+ * to all destinations for the sake of one; nor does it take any, as it cannot tell whose they are.
+ */
 enum vl_cnp_scope {
 	VL_CNP_SCOPE_QP,
 	VL_CNP_SCOPE_IP,   /* all QPs of a remote address; told apart by a hash */
