@@ -254,6 +254,27 @@ static int run_to_end(struct vl_host_session *session, const struct vl_host_loop
 	}
 }
 
+/* A question after us in another VLAN that nobody answers looks like a peer that is not there. */
+static void hint_at_vlan(const struct vl_host_session *session)
+{
+	for (uint32_t i = 0; i < session->port_count * session->worker_count; i++) {
+		uint32_t port = i / session->worker_count;
+		const struct vl_endpoint *endpoint =
+			vl_host_endpoint(session->host, port, i % session->worker_count);
+		char vlan[32] = "without a VLAN tag";
+
+		if (!endpoint->ip || !vl_ip_counters(endpoint->ip)->other_vlan)
+			continue;
+		if (vl_ip_other_vlan(endpoint->ip) >= 0)
+			snprintf(vlan, sizeof(vlan), "in VLAN %d", vl_ip_other_vlan(endpoint->ip));
+		vl_command_error(session->command,
+				 "port %s: our address was asked for %s, which is not ours: both "
+				 "sides need the same --vlan, or none",
+				 vl_host_port(session->host, port)->name, vlan);
+		return;
+	}
+}
+
 int vl_host_session_run(struct vl_host_session *session, const struct vl_host_loop *loop)
 {
 	struct sigaction before[END_SIGNALS + 1];
@@ -267,6 +288,7 @@ int vl_host_session_run(struct vl_host_session *session, const struct vl_host_lo
 		status = run_to_end(session, loop);
 	vl_telemetry_close();
 	vl_host_stop(session->host);
+	hint_at_vlan(session);
 	session->interrupted = signal_count > 0;
 	release_signals(before);
 	return status;

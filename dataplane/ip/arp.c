@@ -73,6 +73,19 @@ static void reply(struct vl_ip *ip, const struct arp *request)
 	vl_ip_commit_answer(ip, write_arp(ip, answer->frame, request->sender_mac, &arp));
 }
 
+bool vl_arp_asks_for_us(const struct vl_ip *ip, const struct vl_frame *frame, uint32_t offset)
+{
+	const struct arp *arp = (const struct arp *)(frame->data + offset);
+	union ibv_gid target;
+
+	if (frame->length - offset < sizeof(*arp) || !is_wellformed(arp) ||
+	    vl_load_be16(arp->operation) != OPERATION_REQUEST ||
+	    !memcmp(arp->sender_mac, ip->config.mac, sizeof(arp->sender_mac)))
+		return false;
+	target = vl_gid_of_ipv4(arp->target_ip);
+	return vl_ip_own_address(ip, &target);
+}
+
 bool vl_arp_receive(struct vl_ip *ip, const struct vl_frame *frame, uint32_t offset, uint64_t now)
 {
 	const struct arp *arp = (const struct arp *)(frame->data + offset);

@@ -175,6 +175,11 @@ void vl_ip_close(struct vl_ip *ip)
 	free(ip);
 }
 
+int vl_ip_other_vlan(const struct vl_ip *ip)
+{
+	return ip->other_vlan;
+}
+
 const struct vl_ip_counters *vl_ip_counters(const struct vl_ip *ip)
 {
 	return &ip->counters;
@@ -247,14 +252,34 @@ bool vl_ip_has_vlan(const struct vl_ip *ip, uint16_t vlan_id)
 	return vlan_id == (ip->config.vlan_present ? ip->config.vlan_id : 0);
 }
 
+/* It may well be one side alone that was given --vlan. */
+static void note_other_vlan(struct vl_ip *ip, const struct vl_frame *frame,
+			    const struct vl_frame_layout *layout)
+{
+	bool asks = false;
+
+	if (layout->ethertype == VL_ETHERTYPE_ARP)
+		asks = vl_arp_asks_for_us(ip, frame, layout->network_offset);
+	else if (layout->ethertype == VL_ETHERTYPE_IPV6 &&
+		 layout->protocol == VL_IP_PROTOCOL_ICMPV6)
+		asks = vl_nd_asks_for_us(ip, frame, layout->payload_offset);
+	if (!asks)
+		return;
+	ip->counters.other_vlan++;
+	ip->other_vlan = layout->vlan_present ? layout->vlan_id : -1;
+}
+
 static bool receive(struct vl_ip *ip, const struct vl_frame *frame, uint64_t now)
 {
 	struct vl_frame_layout layout;
 
 	vl_frame_layout(&layout, frame->data, frame->length);
-	if (!layout.ethertype || !is_to_us(ip, frame->data) ||
-	    !vl_ip_has_vlan(ip, layout.vlan_present ? layout.vlan_id : 0))
+	if (!layout.ethertype || !is_to_us(ip, frame->data))
 		return false;
+	if (!vl_ip_has_vlan(ip, layout.vlan_present ? layout.vlan_id : 0)) {
+		note_other_vlan(ip, frame, &layout);
+		return false;
+	}
 	if (layout.ethertype == VL_ETHERTYPE_ARP)
 		return vl_arp_receive(ip, frame, layout.network_offset, now);
 	if (layout.ethertype == VL_ETHERTYPE_IPV4 && layout.protocol == VL_IP_PROTOCOL_ICMP)

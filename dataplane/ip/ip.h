@@ -50,6 +50,7 @@ struct vl_ip_config {
 	X(conflicts, "frames", "ARP and ND by which another MAC claims one of our addresses")      \
 	X(malformed, "frames", "ARP, ND or ICMP that breaks its own format, or a checksum")        \
 	X(not_ours, "frames", "of other protocols, ports or addresses, not looked at")             \
+	X(other_vlan, "frames", "of these, questions after our addresses in a VLAN not ours")      \
 	X(answers_dropped, "frames", "answers not sent, as too many waited")                       \
 	X(unresolved, "neighbours", "given up after the last unanswered request")                  \
 	X(evicted, "neighbours", "forgotten for a newer one, as the table was full")
@@ -84,6 +85,9 @@ bool vl_ip_is_neighbour(const struct vl_ip_config *config, const union ibv_gid *
 /* Whether frames tagged with this VLAN, or 0: untagged or tagged with a priority alone, are ours.
  */
 bool vl_ip_has_vlan(const struct vl_ip *ip, uint16_t vlan_id);
+
+/* The VLAN of the last of the other_vlan; -1: it was not tagged. */
+int vl_ip_other_vlan(const struct vl_ip *ip);
 
 const struct vl_ip_counters *vl_ip_counters(const struct vl_ip *ip);
 

@@ -127,6 +127,17 @@ uint32_t vl_nd_write_announcement(const struct vl_ip *ip, const union ibv_gid *a
 
 /* ---- Reading ---------------------------------------------------------------------------- */
 
+bool vl_nd_asks_for_us(const struct vl_ip *ip, const struct vl_frame *frame, uint32_t offset)
+{
+	const struct nd *nd = (const struct nd *)(frame->data + offset);
+	union ibv_gid target;
+
+	if (frame->length - offset < sizeof(*nd) || nd->type != TYPE_SOLICITATION)
+		return false;
+	target = vl_gid_of_ipv6(nd->target);
+	return vl_ip_own_address(ip, &target);
+}
+
 /* False: an option has no length or does not end. *mac: NULL if there is no such option. */
 static bool find_mac(const uint8_t *at, uint32_t length, uint8_t type, const uint8_t **mac)
 {

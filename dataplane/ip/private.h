@@ -35,6 +35,7 @@ struct vl_ip {
 	uint32_t announce_address, announce_round;
 	uint32_t answer_head, answer_tail; /* run freely */
 	struct vl_ip_answer answers[VL_IP_ANSWER_COUNT];
+	int other_vlan; /* as vl_ip_other_vlan */
 };
 
 extern const uint8_t vl_ip_broadcast_mac[6];
@@ -65,6 +66,9 @@ static inline union ibv_gid vl_gid_of_ipv6(const uint8_t address[16])
 }
 
 /* NULL: the address is none of ours. */
+/* Whether an ARP or ND packet asks after an address of ours; nothing else is made of it. */
+bool vl_arp_asks_for_us(const struct vl_ip *ip, const struct vl_frame *frame, uint32_t offset);
+bool vl_nd_asks_for_us(const struct vl_ip *ip, const struct vl_frame *frame, uint32_t offset);
 const struct vl_ip_address *vl_ip_own_address(const struct vl_ip *ip, const union ibv_gid *address);
 /* Our address of the subnet that the address lies in; NULL: it lies in none. */
 const struct vl_ip_address *vl_ip_subnet_of(const struct vl_ip *ip, const union ibv_gid *address);

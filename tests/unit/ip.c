@@ -158,7 +158,12 @@ static void test_vlan(void)
 	CU_ASSERT(RECEIVE(ip, arp_request_vlan_5, 3 * SECOND));
 	EXPECT(ip, arp_reply_of_us_vlan_5, 3 * SECOND);
 	CU_ASSERT_FALSE(RECEIVE(ip, arp_request_vlan_6, 3 * SECOND));
+	CU_ASSERT_EQUAL(vl_ip_other_vlan(ip), 6);
 	CU_ASSERT_FALSE(RECEIVE(ip, arp_request, 3 * SECOND));
+	CU_ASSERT_EQUAL(vl_ip_other_vlan(ip), -1);
+	CU_ASSERT_FALSE(RECEIVE(ip, arp_request_for_other, 3 * SECOND));
+	CU_ASSERT_FALSE(RECEIVE(ip, router_solicitation, 3 * SECOND));
+	CU_ASSERT_EQUAL(vl_ip_counters(ip)->other_vlan, 2);
 	EXPECT_NOTHING(ip, 3 * SECOND);
 	CU_ASSERT(vl_ip_has_vlan(ip, 5));
 	CU_ASSERT_FALSE(vl_ip_has_vlan(ip, 0));

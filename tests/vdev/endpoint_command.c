@@ -78,6 +78,13 @@ static void test_together(void)
 	serve("exercise -a 10.0.0.2 --refused write-bad-rkey", 0, "remote access error");
 }
 
+/* --vlan on one side only: the other one says what it saw. */
+static void test_vlan_of_one_side(void)
+{
+	serve("rping -c -a 10.0.0.2 -C 1 --vlan 7", 1, "unreachable: No route to host");
+	expect("cat server.log", 0, "our address was asked for in VLAN 7, which is not ours");
+}
+
 static void test_nobody(void)
 {
 	expect("$V rping -a 10.0.0.9 " PORT, 1, "unreachable: No route to host");
@@ -129,6 +136,7 @@ int main(int argc, char **argv)
 	static const struct test tests[] = {
 		{"an endpoint alone", test_alone},
 		{"a server and its clients", test_together},
+		{"a VLAN of one side", test_vlan_of_one_side},
 		{"nobody is there", test_nobody},
 		{"a closed output", test_closed_output},
 		{"stale directories", test_stale_directories},
