@@ -533,7 +533,7 @@ static int pfc_main(const struct vl_command *command, int argc, char **argv)
 	if (result >= 0)
 		return result;
 	vl_command_error(command, "%s", error.text);
-	return result == -EINVAL ? VL_EXIT_USAGE : VL_EXIT_FAILED;
+	return result == -EINVAL || result == -ENODEV ? VL_EXIT_USAGE : VL_EXIT_FAILED;
 }
 
 const struct vl_command vl_pfc_command = {

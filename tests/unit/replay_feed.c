@@ -29,6 +29,18 @@ static void test_recorded_times(void)
 	CU_ASSERT_EQUAL(schedule.last, 250);
 }
 
+/* Slowed down beyond all times: never, and not a time that has gone round. */
+static void test_endless_waits(void)
+{
+	struct schedule slow = {.kind = SCHEDULE_RECORDED, .speed = 1e-6};
+	struct schedule rare = {.kind = SCHEDULE_RATE, .rate = 1};
+
+	CU_ASSERT_EQUAL(schedule_next(&slow, 0, 64), 0);
+	CU_ASSERT_EQUAL(schedule_next(&slow, UINT64_C(1) << 62, 64), UINT64_C(1) << 62);
+	rare.bits = UINT64_C(1) << 40;
+	CU_ASSERT_EQUAL(schedule_next(&rare, 0, 64), UINT64_C(1) << 62);
+}
+
 /* A third of a nanosecond is not lost each time. */
 static void test_speeds_do_not_drift(void)
 {
@@ -181,6 +193,7 @@ int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 		{"recorded_times", test_recorded_times},
+		{"endless_waits", test_endless_waits},
 		{"speeds_do_not_drift", test_speeds_do_not_drift},
 		{"longest_wait", test_longest_wait},
 		{"rates", test_rates},

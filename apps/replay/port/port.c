@@ -378,5 +378,5 @@ int replay_to_port(const struct vl_command *command, const struct replay_port_op
 	if (result >= 0)
 		return result;
 	vl_command_error(command, "%s", run.error.text);
-	return result == -EINVAL ? VL_EXIT_USAGE : VL_EXIT_FAILED;
+	return result == -EINVAL || result == -ENODEV ? VL_EXIT_USAGE : VL_EXIT_FAILED;
 }

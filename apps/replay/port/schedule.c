@@ -4,6 +4,8 @@
 #include "apps/replay/port/schedule.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
+/* ns: times beyond stand for never, and leave room for what is added to them. */
+#define NEVER (UINT64_C(1) << 62)
 
 static uint64_t next_recorded(struct schedule *schedule, uint64_t recorded)
 {
@@ -17,13 +19,15 @@ static uint64_t next_recorded(struct schedule *schedule, uint64_t recorded)
 		schedule->recorded_span += wait;
 	}
 	schedule->due += (double)wait / schedule->speed;
-	return (uint64_t)schedule->due;
+	return schedule->due < (double)NEVER ? (uint64_t)schedule->due : NEVER;
 }
 
 /* By the sum of what went before, so that nothing adds up. */
 static uint64_t time_of(uint64_t units, uint64_t rate)
 {
-	return (uint64_t)((unsigned __int128)units * NS_PER_SECOND / rate);
+	unsigned __int128 time = (unsigned __int128)units * NS_PER_SECOND / rate;
+
+	return time < NEVER ? (uint64_t)time : NEVER;
 }
 
 uint64_t schedule_next(struct schedule *schedule, uint64_t recorded, uint32_t length)
