@@ -25,6 +25,7 @@
 #include <time.h>
 
 #define MAX_WORKERS     2u
+#define MAX_ENDPOINTS   64u
 #define SENDING_WORKER  0u
 #define SWITCHED_WORKER 1u
 /* The control thread looks at the clock this often at least, ns. */
@@ -482,10 +483,34 @@ static void read_workers(const struct lab *lab)
 	}
 }
 
+/* What virtual time runs and real time does not. */
+static int check_scenario(struct lab *lab)
+{
+	const struct vl_scenario *scenario = lab->run->scenario;
+	unsigned int switches = scenario->node_count - scenario->endpoint_count;
+
+	if (scenario->endpoint_count > MAX_ENDPOINTS)
+		return vl_error_set(&lab->error, -EINVAL,
+				    "%u endpoints are more than %u workers run in real time: at "
+				    "most %u; virtual time, without --live, runs them",
+				    scenario->endpoint_count, lab->worker_count, MAX_ENDPOINTS);
+	for (unsigned int i = 0; !vl_scenario_is_infiniband(scenario) && i < switches; i++) {
+		if (scenario->built_switches[i].cut_through)
+			return vl_error_set(&lab->error, -EINVAL,
+					    "switch %s: cut_through is for virtual time; take it "
+					    "out, or leave --live out",
+					    scenario->built_switches[i].name);
+	}
+	return 0;
+}
+
 int vl_lab_run_live(const struct vl_lab_run *run, char *error, size_t error_size)
 {
 	struct lab lab = {.run = run, .worker_count = run->split ? 1 : MAX_WORKERS};
-	int status = build(&lab);
+	int status = check_scenario(&lab);
+
+	if (!status)
+		status = build(&lab);
 
 	if (!status) {
 		status = run_to_end(&lab);
