@@ -8,6 +8,7 @@
 #include "apps/lab_switch.h"
 #include "apps/report/config.h"
 #include "apps/report/output.h"
+#include "apps/scenario/source.h"
 #include "apps/sonic/switch_config.h"
 
 #include <errno.h>
@@ -175,17 +176,6 @@ static const struct vl_ready_scenario *find_ready(const char *name)
 	return NULL;
 }
 
-static const char *nearest_ready(const char *name)
-{
-	const char *names[64];
-	unsigned int i;
-
-	for (i = 0; i < vl_ready_scenario_count && i < 63; i++)
-		names[i] = vl_ready_scenarios[i].name;
-	names[i] = NULL;
-	return vl_nearest(name, names);
-}
-
 static int list_ready(const struct vl_command *command)
 {
 	struct vl_problems problems = {0};
@@ -267,14 +257,11 @@ static bool collect_overrides(const struct lab_options *values, const char *swit
 static struct vl_scenario *load_scenario(const struct vl_command *command,
 					 const struct lab_options *values, const char *name)
 {
-	const struct vl_ready_scenario *ready =
-		find_ready(name ? name : vl_ready_scenarios[0].name);
 	struct vl_problems *problems = calloc(1, sizeof(*problems));
 	struct vl_texts overrides = {0};
 	struct vl_scenario *scenario = NULL;
 	char seed[48], duration[48], error[512], switch_config[4200];
 	bool is_made = values->switch_config && !name;
-	const char *nearest;
 	char *text = NULL;
 	size_t length;
 
@@ -296,21 +283,13 @@ static struct vl_scenario *load_scenario(const struct vl_command *command,
 		else
 			vl_command_error(command, "%s: %s", values->switch_config, error);
 		free(text);
-	} else if (ready) {
-		problems->file = ready->name;
-		scenario =
-			vl_scenario_parse(ready->text, strlen(ready->text), &overrides, problems);
 	} else {
-		problems->file = name;
-		text = vl_scenario_read_file(name, &length, error, sizeof(error));
-		nearest = strpbrk(name, "/.") ? NULL : nearest_ready(name);
+		problems->file = name ? name : vl_ready_scenarios[0].name;
+		text = vl_scenario_source(problems->file, &length, error, sizeof(error));
 		if (text)
 			scenario = vl_scenario_parse(text, length, &overrides, problems);
-		else if (nearest)
-			vl_command_error(command, "%s; did you mean the ready scenario %s?", error,
-					 nearest);
 		else
-			vl_command_error(command, "%s; --list lists the ready scenarios", error);
+			vl_command_error(command, "%s", error);
 		free(text);
 	}
 	if (!scenario && problems->count)
