@@ -5,9 +5,6 @@
 
 #include <stdio.h>
 
-#define ETHERNET_HEADER 14u
-#define VLAN_TAG        4u
-
 void vl_classifier_config_defaults(struct vl_classifier_config *config)
 {
 	*config = (struct vl_classifier_config){.trust = VL_TRUST_DSCP};
@@ -77,26 +74,4 @@ void vl_classifier_init(struct vl_classifier *classifier, const struct vl_classi
 		classifier->by_pcp[i] =
 			join(config, config->pcp_to_class[i], config->pcp_to_colour[i]);
 	classifier->otherwise = join(config, config->default_class, VL_COLOUR_GREEN);
-}
-
-struct vl_class vl_classify(const struct vl_classifier *classifier, const uint8_t *frame,
-			    uint32_t length)
-{
-	const uint8_t *type = frame + ETHERNET_HEADER - 2;
-	uint8_t traffic_class;
-
-	if (type[0] == 0x81 && type[1] == 0x00 && length >= ETHERNET_HEADER + VLAN_TAG) {
-		if (classifier->trust == VL_TRUST_PCP)
-			return classifier->by_pcp[type[2] >> 5];
-		type += VLAN_TAG;
-	}
-	if (classifier->trust == VL_TRUST_PCP || type + 4 > frame + length)
-		return classifier->otherwise;
-	if (type[0] == 0x08 && type[1] == 0x00)
-		traffic_class = type[3];
-	else if ((type[0] == 0x86 && type[1] == 0xdd) || (type[0] == 0x89 && type[1] == 0x15))
-		traffic_class = (uint8_t)(type[2] << 4 | type[3] >> 4);
-	else
-		return classifier->otherwise;
-	return classifier->by_dscp[traffic_class >> 2];
 }

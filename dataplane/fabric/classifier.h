@@ -59,7 +59,26 @@ const char *vl_classifier_config_error(const struct vl_classifier_config *config
 void vl_classifier_init(struct vl_classifier *classifier,
 			const struct vl_classifier_config *config);
 /* Of a frame of at least 14 bytes. */
-struct vl_class vl_classify(const struct vl_classifier *classifier, const uint8_t *frame,
-			    uint32_t length);
+static inline struct vl_class vl_classify(const struct vl_classifier *classifier,
+					  const uint8_t *frame, uint32_t length)
+{
+	const uint8_t *type = frame + 12;
+	uint8_t traffic_class;
+
+	if (type[0] == 0x81 && type[1] == 0x00 && length >= 18) {
+		if (classifier->trust == VL_TRUST_PCP)
+			return classifier->by_pcp[type[2] >> 5];
+		type += 4;
+	}
+	if (classifier->trust == VL_TRUST_PCP || type + 4 > frame + length)
+		return classifier->otherwise;
+	if (type[0] == 0x08 && type[1] == 0x00)
+		traffic_class = type[3];
+	else if ((type[0] == 0x86 && type[1] == 0xdd) || (type[0] == 0x89 && type[1] == 0x15))
+		traffic_class = (uint8_t)(type[2] << 4 | type[3] >> 4);
+	else
+		return classifier->otherwise;
+	return classifier->by_dscp[traffic_class >> 2];
+}
 
 #endif
