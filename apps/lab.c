@@ -4,6 +4,7 @@
 #include "apps/lab.h"
 
 #include "apps/lab_measure.h"
+#include "apps/lab_outputs.h"
 #include "apps/lab_run.h"
 #include "apps/lab_switch.h"
 #include "apps/report/config.h"
@@ -298,164 +299,6 @@ static struct vl_scenario *load_scenario(const struct vl_command *command,
 	return scenario;
 }
 
-/* ---- Outputs ------------------------------------------------------------------------------- */
-
-struct outputs {
-	struct vl_output json;
-	struct vl_output *histograms; /* by flow */
-	unsigned int histogram_count;
-	struct vl_capture_writer *capture;
-	unsigned int capture_node, capture_port;
-	FILE *people; /* where tables go: not into the standard output if a file goes there */
-};
-
-static void abandon_outputs(struct outputs *outputs)
-{
-	vl_output_abandon(&outputs->json);
-	for (unsigned int i = 0; i < outputs->histogram_count; i++)
-		vl_output_abandon(&outputs->histograms[i]);
-	free(outputs->histograms);
-	if (outputs->capture)
-		vl_capture_writer_abandon(outputs->capture);
-	*outputs = (struct outputs){0};
-}
-
-static int open_capture(struct outputs *outputs, const struct vl_scenario *scenario,
-			const struct lab_options *values, const char *path, const char *place,
-			char *error, size_t error_size)
-{
-	bool is_cut = values->pcap_from || values->pcap_count;
-	char message[VL_CAPTURE_MESSAGE_SIZE];
-
-	outputs->capture_node = scenario->bottleneck.node;
-	outputs->capture_port = scenario->bottleneck.port;
-	if (scenario->pair_count) {
-		outputs->capture_node = scenario->pairs[0].to;
-		outputs->capture_port = 0;
-	}
-	if (place && vl_scenario_find_port(scenario, place, &outputs->capture_node,
-					   &outputs->capture_port, message, sizeof(message))) {
-		snprintf(error, error_size, "--pcap-at: %.400s", message);
-		return -EINVAL;
-	}
-	if (!path && place) {
-		snprintf(error, error_size, "--pcap-at says where, but --pcap FILE is missing");
-		return -EINVAL;
-	}
-	if (!path && is_cut) {
-		snprintf(error, error_size,
-			 "--pcap-from and --pcap-count say which packets, but --pcap FILE is "
-			 "missing");
-		return -EINVAL;
-	}
-	if (!path)
-		return 0;
-	outputs->capture = vl_capture_writer_open(path, vl_capture_format_of_path(path), message);
-	if (outputs->capture)
-		return 0;
-	snprintf(error, error_size, "%s", message);
-	return -EIO;
-}
-
-/* "out.hgrm" for one flow; "out.FLOW.hgrm" for each of several. */
-static int open_histograms(struct outputs *outputs, const struct vl_scenario *scenario,
-			   const char *path, char *error, size_t error_size)
-{
-	const struct vl_scenario_flow *flows = scenario->flows.elements;
-	const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
-	char name[4096];
-	int status = 0, stem;
-
-	if (!dot || (slash && dot < slash))
-		dot = path + strlen(path);
-	stem = (int)(dot - path);
-	outputs->histograms = calloc(scenario->flows.count, sizeof(*outputs->histograms));
-	if (!outputs->histograms) {
-		snprintf(error, error_size, "out of memory");
-		return -ENOMEM;
-	}
-	for (unsigned int i = 0; !status && i < scenario->flows.count; i++) {
-		if (scenario->flows.count == 1)
-			snprintf(name, sizeof(name), "%s", path);
-		else
-			snprintf(name, sizeof(name), "%.*s.%s%s", stem, path, flows[i].name, dot);
-		status = vl_output_open(&outputs->histograms[i], name, error, error_size);
-		outputs->histogram_count += !status;
-	}
-	return status;
-}
-
-/* Each output is a file of its own, and none is the scenario. */
-static int check_names(const char *json, const char *pcap, const char *histogram,
-		       const char *scenario, char *error, size_t error_size)
-{
-	const char *names[] = {json, pcap, histogram, scenario};
-
-	for (unsigned int i = 0; i < 4; i++) {
-		for (unsigned int j = i + 1; j < 4; j++) {
-			if (!vl_output_is_same(names[i], names[j]))
-				continue;
-			snprintf(error, error_size,
-				 "%.400s: %s; each output needs a file of its own", names[i],
-				 j == 3 ? "is the scenario, and would be overwritten"
-					: "is named for two outputs");
-			return -EINVAL;
-		}
-	}
-	return 0;
-}
-
-/* The command line's come before the scenario's. operand: the scenario's name, or NULL. */
-static int open_outputs(struct outputs *outputs, const struct lab_options *values,
-			const struct vl_scenario *scenario, const char *operand, char *error,
-			size_t error_size)
-{
-	const struct vl_scenario_outputs *named = &scenario->outputs;
-	const char *json = values->json ? values->json : named->json;
-	const char *pcap = values->pcap ? values->pcap : named->pcap;
-	const char *pcap_at = values->pcap_at ? values->pcap_at : named->pcap_at;
-	const char *histogram = values->histogram ? values->histogram : named->histogram;
-	int status = 0;
-
-	*outputs = (struct outputs){.people = stdout};
-	if ((json && !strcmp(json, "-")) || (pcap && !strcmp(pcap, "-")) ||
-	    (histogram && !strcmp(histogram, "-")))
-		outputs->people = stderr;
-	status = check_names(json, pcap, histogram, operand, error, error_size);
-	if (!status)
-		status = open_capture(outputs, scenario, values, pcap, pcap_at, error, error_size);
-	if (!status && json)
-		status = vl_output_open(&outputs->json, json, error, error_size);
-	if (!status && histogram)
-		status = open_histograms(outputs, scenario, histogram, error, error_size);
-	if (status)
-		abandon_outputs(outputs);
-	return status;
-}
-
-static int commit_outputs(struct outputs *outputs, const struct vl_results *results, char *error,
-			  size_t error_size)
-{
-	char message[VL_CAPTURE_MESSAGE_SIZE];
-	int status = 0;
-
-	for (unsigned int i = 0; !status && i < outputs->histogram_count; i++) {
-		vl_histogram_write(&results->flow_times[i], 1000, outputs->histograms[i].file);
-		status = vl_output_commit(&outputs->histograms[i], error, error_size);
-	}
-	if (!status && outputs->json.file) {
-		vl_report_json(results, outputs->json.file);
-		status = vl_output_commit(&outputs->json, error, error_size);
-	}
-	if (!status && outputs->capture) {
-		status = vl_capture_writer_close(outputs->capture, message);
-		outputs->capture = NULL;
-		if (status)
-			snprintf(error, error_size, "%s", message);
-	}
-	return status;
-}
-
 /* ---- The run ------------------------------------------------------------------------------- */
 
 static struct vl_view *open_view(const struct lab_options *values, FILE *out,
@@ -478,7 +321,7 @@ static struct vl_view *open_view(const struct lab_options *values, FILE *out,
 
 static int run_scenario(const struct vl_command *command, const struct lab_options *values,
 			const struct vl_operands *operands, const struct vl_scenario *scenario,
-			const struct vl_lab_split *split, struct outputs *outputs)
+			const struct vl_lab_split *split, struct vl_lab_outputs *outputs)
 {
 	const struct sigaction on_interrupt = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND};
 	struct vl_results results;
@@ -526,7 +369,7 @@ static int run_scenario(const struct vl_command *command, const struct lab_optio
 		if (status)
 			snprintf(error, sizeof(error), "the report cannot be printed");
 		else
-			status = commit_outputs(outputs, &results, error, sizeof(error));
+			status = vl_lab_outputs_commit(outputs, &results, error, sizeof(error));
 		if (status)
 			vl_command_error(command, "%s", error);
 		else if (!vl_results_are_good(&results))
@@ -567,7 +410,7 @@ static int lab_main(const struct vl_command *command, int argc, char **argv)
 	struct vl_lab_split *split;
 	struct vl_operands operands;
 	struct vl_scenario *scenario;
-	struct outputs outputs;
+	struct vl_lab_outputs outputs;
 	char error[VL_CAPTURE_MESSAGE_SIZE];
 	int status = vl_command_start(command, argc, argv, &values, &operands);
 
@@ -590,8 +433,15 @@ static int lab_main(const struct vl_command *command, int argc, char **argv)
 		vl_scenario_free(scenario);
 		return VL_EXIT_USAGE;
 	}
-	status = open_outputs(&outputs, &values, scenario,
-			      operands.count ? operands.values[0] : NULL, error, sizeof(error));
+	status = vl_lab_outputs_open(&outputs,
+				     &(struct vl_lab_output_names){
+					     .scenario = operands.count ? operands.values[0] : NULL,
+					     .json = values.json,
+					     .pcap = values.pcap,
+					     .pcap_at = values.pcap_at,
+					     .histogram = values.histogram,
+					     .is_cut = values.pcap_from || values.pcap_count},
+				     scenario, error, sizeof(error));
 	if (status) {
 		vl_command_error(command, "%s", error);
 		vl_lab_split_free(split);
@@ -599,7 +449,7 @@ static int lab_main(const struct vl_command *command, int argc, char **argv)
 		return status == -ENOMEM ? VL_EXIT_FAILED : VL_EXIT_USAGE;
 	}
 	status = run_scenario(command, &values, &operands, scenario, split, &outputs);
-	abandon_outputs(&outputs);
+	vl_lab_outputs_abandon(&outputs);
 	vl_lab_split_free(split);
 	vl_scenario_free(scenario);
 	return status;

@@ -8,6 +8,7 @@
 #include "apps/scenario/switch_config.h"
 #include "apps/scenario/switch_source.h"
 #include "dataplane/fabric/link_spec.h"
+#include "dataplane/infiniband/switch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -117,8 +118,20 @@ uint8_t vl_scenario_data_priorities(const struct vl_scenario *scenario)
 	return mask;
 }
 
-static void check_built_switch(struct vl_loader *loader, const struct vl_scenario *scenario,
-			       const struct vl_scenario_switch *sw)
+static void check_infiniband_switch(struct vl_loader *loader, const struct vl_scenario *scenario,
+				    const struct vl_scenario_switch *sw)
+{
+	unsigned int ports = scenario->nodes[sw->node].ports;
+
+	if (ports > VL_INFINIBAND_SWITCH_MAX_PORTS)
+		vl_section_problem(loader, &sw->section, NULL,
+				   "has %u links, but an InfiniBand switch has at most %u ports; "
+				   "make it several",
+				   ports, VL_INFINIBAND_SWITCH_MAX_PORTS);
+}
+
+static void check_ethernet_switch(struct vl_loader *loader, const struct vl_scenario *scenario,
+				  const struct vl_scenario_switch *sw)
 {
 	struct vl_switch_config *config = vl_scenario_switch_config(scenario, sw);
 	const char *error;
@@ -127,7 +140,7 @@ static void check_built_switch(struct vl_loader *loader, const struct vl_scenari
 		loader->out_of_memory = true;
 		return;
 	}
-	error = vl_scenario_is_infiniband(scenario) ? NULL : vl_switch_config_error(config);
+	error = vl_switch_config_error(config);
 	if (error)
 		vl_section_problem(loader, &sw->section, NULL, "%s", error);
 	free(config);
@@ -146,8 +159,13 @@ static void check_switches(struct vl_loader *loader, struct vl_scenario *scenari
 	}
 	if (!whole || loader->problems->count != before)
 		return;
-	for (unsigned int i = 0; i < count; i++)
-		check_built_switch(loader, scenario, &scenario->built_switches[i]);
+	for (unsigned int i = 0; i < count; i++) {
+		sw = &scenario->built_switches[i];
+		if (vl_scenario_is_infiniband(scenario))
+			check_infiniband_switch(loader, scenario, sw);
+		else
+			check_ethernet_switch(loader, scenario, sw);
+	}
 }
 
 /* ---- Flows ------------------------------------------------------------------------------- */

@@ -106,6 +106,10 @@ void vl_section_problem(struct vl_loader *loader, const struct vl_section *secti
 bool vl_section_has(const struct vl_schema *schema, const struct vl_section *section,
 		    const char *field);
 struct vl_place vl_node_place(const struct vl_loader *loader, int node);
+/* The value node of a key in a mapping node; 0: not there. */
+int vl_node_find(const struct vl_loader *loader, int node, const char *key);
+/* Nodes made from overrides carry a line from here on: their number is added. */
+#define VL_OVERRIDE_LINE ((size_t)1 << 60)
 /* The node's text if it is a scalar without NUL bytes, else NULL. */
 const char *vl_node_text(const struct vl_loader *loader, int node);
 
