@@ -21,6 +21,7 @@ static struct vl_scenario *parse(const char *text)
 	struct vl_scenario *scenario;
 	FILE *out = fmemopen(printed, sizeof(printed), "w");
 
+	printed[0] = '\0';
 	memset(&problems, 0, sizeof(problems));
 	problems.file = "f.yaml";
 	scenario = vl_scenario_parse(text, strlen(text), NULL, &problems);
