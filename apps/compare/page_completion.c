@@ -52,7 +52,7 @@ static bool fit(struct plot *plot)
 	}
 	if (!plot->messages)
 		return false;
-	plot->x = (struct vl_axis){.from = 62, .to = WIDTH - 26, .unit = VL_AXIS_TIME};
+	plot->x = (struct vl_axis){.from = 62, .to = WIDTH - 30, .unit = VL_AXIS_TIME};
 	vl_axis_fit(&plot->x, low * 0.9, high * 1.1, true);
 	plot->least_part = fmax(LEAST_PART, 1 / (double)plot->messages);
 	return true;
@@ -111,9 +111,9 @@ static void put_figure(const struct plot *plot, const char *name, bool is_tail)
 			    vl_axis_place(&y, 0.5), "guide");
 		vl_svg_line(out, plot->x.from, vl_axis_place(&y, 0.99), plot->x.to,
 			    vl_axis_place(&y, 0.99), "guide");
-		vl_svg_text(out, plot->x.from + 6, vl_axis_place(&y, 0.5) - 4, "start", "tick",
-			    "median");
-		vl_svg_text(out, plot->x.from + 6, vl_axis_place(&y, 0.99) + 13, "start", "tick",
+		vl_svg_text(out, plot->x.to + 3, vl_axis_place(&y, 0.5) + 4, "start", "tick",
+			    "p50");
+		vl_svg_text(out, plot->x.to + 3, vl_axis_place(&y, 0.99) + 4, "start", "tick",
 			    "p99");
 	}
 	put_lines(plot, &y, is_tail);
