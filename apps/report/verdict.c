@@ -170,6 +170,35 @@ static const char *bottleneck_elsewhere(const struct vl_results *results)
 	return "something else holds the flows back";
 }
 
+/* Where workloads alone run, the line where most is asked for need not be the one that hash and
+ * time bring most to. NULL: the bottleneck is what to speak of. */
+static const struct vl_link_result *find_busiest(const struct vl_results *results)
+{
+	const struct vl_link_result *busiest = results->links;
+
+	if (results->qp_count || !results->workload_count ||
+	    results->bottleneck.utilization >= WELL_USED)
+		return NULL;
+	for (unsigned int i = 1; i < results->link_count; i++) {
+		if (results->links[i].utilization > busiest->utilization)
+			busiest = &results->links[i];
+	}
+	return busiest;
+}
+
+static void say_busiest(const struct vl_results *results, const struct vl_link_result *link,
+			FILE *out)
+{
+	const struct vl_scenario_node *nodes = results->scenario->nodes;
+
+	fprintf(out, "The line that is used most, from %s to %s, is so to %.1f %%",
+		nodes[link->node].name, nodes[link->neighbour].name, link->utilization * 100);
+	if (link->queue_max)
+		fprintf(out, "; its queue holds %.0f KB on average and %.0f KB at most",
+			link->queue_mean / 1e3, (double)link->queue_max / 1e3);
+	fprintf(out, ". ");
+}
+
 static void say_use(const struct vl_results *results, FILE *out)
 {
 	const struct vl_bottleneck_result *bottleneck = &results->bottleneck;
@@ -250,6 +279,7 @@ static void say_pauses(const struct vl_results *results, FILE *out)
 
 void vl_report_verdict(const struct vl_results *results, FILE *out)
 {
+	const struct vl_link_result *busiest;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *words = open_memstream(&text, &size);
@@ -259,9 +289,14 @@ void vl_report_verdict(const struct vl_results *results, FILE *out)
 	say_deadlock(results, words);
 	say_failures(results, words);
 	vl_report_say_workloads(results, words);
-	say_use(results, words);
+	busiest = find_busiest(results);
+	if (busiest)
+		say_busiest(results, busiest, words);
+	else
+		say_use(results, words);
 	say_loss(results, words);
-	say_queue(results, words);
+	if (!busiest)
+		say_queue(results, words);
 	if (vl_scenario_is_infiniband(results->scenario))
 		say_credits(results, words);
 	else
