@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* The steps of a probe: sending, holding back, letting go, and what comes of it. */
+
+#include "dataplane/probe/probe.h"
+
+#include "dataplane/pfc.h"
+#include "transport/wire/packet.h"
+#include "transport/wire/headers.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_LENGTH 1514u
+#define DEFAULT_FRAMES UINT64_C(20000000)
+#define ADDRESSES      34u /* Ethernet and IPv4 headers */
+#define HEADERS        42u /* and the UDP header */
+#define MAGIC          UINT32_C(0x766c7062)
+#define OVERHEAD       24u /* preamble, gap and frame check */
+#define QUANTA         65535u
+#define QUANTUM_BITS   512u
+/* A held class is paused anew when a third of the pause is over. */
+#define REFRESH 3u
+/* Looks for the first frame that long at most, ns. */
+#define PATIENCE      UINT64_C(20000000)
+#define SHORT_FRAMES  16u
+#define LEAST_SETTLE  UINT64_C(2000)
+#define FIRST_SETTLE  UINT64_C(100000)
+#define RESPONSE_TIME UINT64_C(20000) /* ns of frames while the response is measured */
+
+uint64_t vl_probe_line_time(const struct vl_probe *probe, uint32_t length)
+{
+	return ((uint64_t)length + OVERHEAD) * 8 * 1000000000 / probe->bench->rate + 1;
+}
+
+int vl_probe_fail(struct vl_probe *probe, int status, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(probe->error, sizeof(probe->error), format, arguments);
+	va_end(arguments);
+	return status;
+}
+
+int vl_probe_tell(struct vl_probe *probe, const char *step, double part)
+{
+	if (!probe->config.progress || probe->config.progress(probe->config.context, step, part))
+		return 0;
+	return vl_probe_fail(probe, -EINTR, "interrupted");
+}
+
+/* ---- Receiving --------------------------------------------------------------------------- */
+
+static void see_pause(struct vl_probe *probe, const uint8_t *frame, uint32_t length, uint64_t now)
+{
+	struct vl_pfc pfc;
+
+	if (vl_pfc_parse(frame, length, &pfc) != VL_MAC_CONTROL_PFC ||
+	    !(pfc.enabled >> probe->config.priority & 1))
+		return;
+	if (pfc.quanta[probe->config.priority]) {
+		if (!probe->seen.xoffs++)
+			probe->seen.xoff_at = now;
+	} else if (!probe->seen.xons++) {
+		probe->seen.xon_at = now;
+		probe->seen.frames_at_xon = probe->seen.frames;
+	}
+}
+
+static void see_frame(struct vl_probe *probe, const uint8_t *frame, uint32_t length, uint64_t now)
+{
+	uint32_t number;
+
+	if (length < VL_PROBE_MIN_LENGTH || vl_load_be32(frame + HEADERS) != MAGIC ||
+	    vl_load_be32(frame + HEADERS + 4) != probe->session)
+		return;
+	number = vl_load_be32(frame + HEADERS + 8);
+	if (number >= probe->burst || probe->marks[number])
+		return;
+	probe->marks[number] = (frame[15] & 3) == VL_ECN_CE ? 2 : 1;
+	if (!probe->seen.frames++)
+		probe->seen.first = now;
+	probe->seen.last = now;
+}
+
+static void received(void *receiver, enum vl_probe_side side, const uint8_t *frame, uint32_t length,
+		     uint64_t now)
+{
+	struct vl_probe *probe = receiver;
+
+	if (vl_is_mac_control(frame, length)) {
+		if (side == VL_PROBE_SENDER)
+			see_pause(probe, frame, length, now);
+	} else if (side == VL_PROBE_RECEIVER) {
+		see_frame(probe, frame, length, now);
+	}
+}
+
+/* ---- Time and pauses --------------------------------------------------------------------- */
+
+static int broken(struct vl_probe *probe)
+{
+	return vl_probe_fail(probe, -EIO, "a port does not send, or no memory for frames");
+}
+
+static int send_pause(struct vl_probe *probe, uint16_t quanta)
+{
+	struct vl_probe_bench *bench = probe->bench;
+	struct vl_pfc pfc = {.enabled = (uint8_t)(1u << probe->config.priority)};
+	uint8_t frame[VL_PFC_FRAME_LENGTH];
+
+	pfc.quanta[probe->config.priority] = quanta;
+	vl_pfc_write(frame, bench->macs[VL_PROBE_RECEIVER], &pfc);
+	return bench->send(bench->context, VL_PROBE_RECEIVER, frame, sizeof(frame)) ? 0
+										    : broken(probe);
+}
+
+static uint64_t pause_time(const struct vl_probe *probe)
+{
+	return (uint64_t)QUANTA * QUANTUM_BITS * 1000000000 / probe->bench->rate;
+}
+
+int vl_probe_hold(struct vl_probe *probe, bool holds)
+{
+	int status = send_pause(probe, holds ? QUANTA : 0);
+
+	probe->hold_until =
+		holds ? probe->bench->now(probe->bench->context) + pause_time(probe) : 0;
+	return status;
+}
+
+static int renew(struct vl_probe *probe)
+{
+	uint64_t now = probe->bench->now(probe->bench->context);
+
+	if (!probe->hold_until ||
+	    now + pause_time(probe) * (REFRESH - 1) / REFRESH < probe->hold_until)
+		return 0;
+	return vl_probe_hold(probe, true);
+}
+
+int vl_probe_wait(struct vl_probe *probe, uint64_t duration)
+{
+	uint64_t piece = pause_time(probe) / REFRESH / 4 + 1;
+	int status = 0;
+
+	while (!status && duration) {
+		uint64_t step = duration < piece ? duration : piece;
+
+		status = renew(probe);
+		if (!status && !probe->bench->advance(probe->bench->context, step))
+			status = broken(probe);
+		duration -= step;
+	}
+	return status;
+}
+
+int vl_probe_release(struct vl_probe *probe, uint64_t duration)
+{
+	int status = vl_probe_hold(probe, false);
+
+	if (!status && duration && !probe->bench->advance(probe->bench->context, duration))
+		status = broken(probe);
+	if (!status)
+		status = vl_probe_hold(probe, true);
+	return status ? status : vl_probe_wait(probe, probe->settle);
+}
+
+/* ---- Frames ------------------------------------------------------------------------------ */
+
+static void write_frame(const struct vl_probe *probe, uint8_t *frame, uint32_t length)
+{
+	const struct vl_probe_bench *bench = probe->bench;
+	uint32_t sum = 0;
+
+	memset(frame, 0, length);
+	memcpy(frame, bench->macs[VL_PROBE_RECEIVER], 6);
+	memcpy(frame + 6, bench->macs[VL_PROBE_SENDER], 6);
+	vl_store_be16(frame + 12, VL_ETHERTYPE_IPV4);
+	frame[14] = 0x45;
+	frame[15] = (uint8_t)(probe->config.dscp << 2 | VL_ECN_ECT0);
+	vl_store_be16(frame + 16, (uint16_t)(length - 14));
+	frame[22] = 64;
+	frame[23] = VL_IP_PROTOCOL_UDP;
+	memcpy(frame + 26, bench->addresses[VL_PROBE_SENDER], 4);
+	memcpy(frame + 30, bench->addresses[VL_PROBE_RECEIVER], 4);
+	for (unsigned int i = 14; i < ADDRESSES; i += 2)
+		sum += vl_load_be16(frame + i);
+	sum = (sum >> 16) + (sum & 0xffff);
+	vl_store_be16(frame + 24, (uint16_t) ~((sum >> 16) + sum));
+	vl_store_be16(frame + 34, 0xc000);
+	vl_store_be16(frame + 36, VL_ROCEV2_UDP_PORT);
+	vl_store_be16(frame + 38, (uint16_t)(length - ADDRESSES));
+	vl_store_be32(frame + HEADERS, MAGIC);
+	vl_store_be32(frame + HEADERS + 4, probe->session);
+}
+
+static int send_frames(struct vl_probe *probe, uint32_t first, uint32_t count, uint32_t length)
+{
+	struct vl_probe_bench *bench = probe->bench;
+	uint8_t frame[UINT16_MAX];
+
+	write_frame(probe, frame, length);
+	for (uint32_t i = first; i < first + count; i++) {
+		vl_store_be32(frame + HEADERS + 8, i);
+		if (!bench->send(bench->context, VL_PROBE_SENDER, frame, length))
+			return broken(probe);
+	}
+	return 0;
+}
+
+static void begin_burst(struct vl_probe *probe)
+{
+	probe->session++;
+	probe->burst = 0;
+	probe->seen = (struct vl_probe_seen){0};
+	memset(probe->marks, 0, VL_PROBE_MAX_BURST);
+}
+
+/* Numbered on, without waiting. */
+static int send_more(struct vl_probe *probe, uint32_t count, uint32_t length)
+{
+	uint32_t first = probe->burst;
+
+	if (count > VL_PROBE_MAX_BURST - first)
+		return vl_probe_fail(probe, -EDQUOT, "the switch holds more than %u frames of %u B",
+				     VL_PROBE_MAX_BURST, length);
+	if (probe->sent + count > probe->config.most_frames)
+		return vl_probe_fail(
+			probe, -EDQUOT,
+			"not found out with %llu frames, which is all that was allowed",
+			(unsigned long long)probe->config.most_frames);
+	probe->sent += count;
+	probe->burst += count;
+	return send_frames(probe, first, count, length);
+}
+
+int vl_probe_add(struct vl_probe *probe, uint32_t count, uint32_t length)
+{
+	int status = send_more(probe, count, length);
+
+	return status ? status
+		      : vl_probe_wait(probe,
+				      count * vl_probe_line_time(probe, length) + probe->settle);
+}
+
+int vl_probe_burst(struct vl_probe *probe, uint32_t count, uint32_t length)
+{
+	begin_burst(probe);
+	return vl_probe_add(probe, count, length);
+}
+
+int vl_probe_fill(struct vl_probe *probe, uint32_t count, uint32_t length)
+{
+	int status = vl_probe_hold(probe, true);
+
+	if (!status)
+		status = vl_probe_wait(probe, probe->settle);
+	return status ? status : vl_probe_burst(probe, count, length);
+}
+
+int vl_probe_drain(struct vl_probe *probe, uint32_t length)
+{
+	uint64_t piece = probe->settle + 64 * vl_probe_line_time(probe, length);
+	uint32_t before;
+	int status = vl_probe_hold(probe, false);
+
+	do {
+		before = probe->seen.frames;
+		if (!status)
+			status = vl_probe_wait(probe, piece);
+	} while (!status && probe->seen.frames != before);
+	return status;
+}
+
+/* ---- Opening ----------------------------------------------------------------------------- */
+
+static int measure_latency(struct vl_probe *probe)
+{
+	uint64_t start = probe->bench->now(probe->bench->context);
+	int status = vl_probe_burst(probe, 1, VL_PROBE_MIN_LENGTH);
+
+	for (uint64_t waited = 0; !status && !probe->seen.frames && waited < PATIENCE;
+	     waited += FIRST_SETTLE)
+		status = vl_probe_wait(probe, FIRST_SETTLE);
+	if (!status && !probe->seen.frames)
+		return vl_probe_fail(
+			probe, -ENODATA,
+			"nothing that the sender sends comes to the receiver: are both "
+			"ports on the same switch and VLAN, and does it know the "
+			"receiver's MAC?");
+	probe->latency = probe->seen.first - start;
+	return status;
+}
+
+/* Pauses while frames come, and looks when the last one came. */
+static int measure_response(struct vl_probe *probe)
+{
+	uint32_t length = VL_PROBE_MIN_LENGTH;
+	uint64_t line_time, paused_at;
+	uint32_t count, arrived;
+	int status;
+
+	while ((RESPONSE_TIME + 4 * probe->latency) / vl_probe_line_time(probe, length) >
+	       VL_PROBE_MAX_BURST / 8)
+		length += VL_PROBE_MIN_LENGTH;
+	line_time = vl_probe_line_time(probe, length);
+	count = (uint32_t)((RESPONSE_TIME + 4 * probe->latency) / line_time) * 2;
+	begin_burst(probe);
+	status = send_more(probe, count, length);
+	if (!status)
+		status = vl_probe_wait(probe, 2 * probe->latency);
+	paused_at = probe->bench->now(probe->bench->context);
+	if (!status)
+		status = vl_probe_hold(probe, true);
+	if (!status)
+		status = vl_probe_wait(probe, count * line_time + FIRST_SETTLE);
+	arrived = probe->seen.frames;
+	if (!status && arrived == count)
+		return vl_probe_fail(
+			probe, -ENOTSUP,
+			"the switch does not obey PFC of priority %u at the receiver's "
+			"port: all frames of DSCP %u came through a pause",
+			probe->config.priority, probe->config.dscp);
+	probe->response = probe->seen.last > paused_at ? probe->seen.last - paused_at : 0;
+	probe->settle = 2 * (probe->latency + probe->response) + LEAST_SETTLE;
+	return status ? status : vl_probe_drain(probe, length);
+}
+
+int vl_probe_open(struct vl_probe *probe, struct vl_probe_bench *bench,
+		  const struct vl_probe_config *config)
+{
+	int status;
+
+	*probe = (struct vl_probe){.bench = bench, .config = *config, .settle = FIRST_SETTLE};
+	if (!config->most_length)
+		probe->config.most_length = DEFAULT_LENGTH;
+	if (!config->most_frames)
+		probe->config.most_frames = DEFAULT_FRAMES;
+	probe->marks = malloc(VL_PROBE_MAX_BURST);
+	if (!probe->marks)
+		return vl_probe_fail(probe, -ENOMEM, "no memory");
+	bench->received = received;
+	bench->receiver = probe;
+	status = measure_latency(probe);
+	return status ? status : measure_response(probe);
+}
+
+void vl_probe_close(struct vl_probe *probe)
+{
+	if (probe->bench)
+		probe->bench->received = NULL;
+	free(probe->marks);
+	*probe = (struct vl_probe){0};
+}
