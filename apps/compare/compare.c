@@ -253,7 +253,7 @@ static void print_report(const struct vl_comparison *comparison, FILE *out)
 {
 	const struct vl_plan *plan = comparison->plan;
 
-	fprintf(out, "%s: %s\n\n", plan->base->name,
+	fprintf(out, "%s%s%s\n\n", plan->base->name, plan->base->teaches ? ": " : "",
 		plan->base->teaches ? plan->base->teaches : "");
 	vl_compare_table(comparison, out);
 	print_failures(comparison, out);
