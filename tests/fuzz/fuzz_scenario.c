@@ -26,7 +26,8 @@ static void check(const struct vl_scenario *scenario)
 	unsigned int node, port, qps = 0;
 	char error[256];
 
-	require(scenario->node_count >= 2 && scenario->pair_count >= 1);
+	require(scenario->node_count >= 2);
+	require(scenario->pair_count >= 1 || scenario->workloads.count >= 1);
 	require(scenario->warm_up < scenario->duration);
 	require(scenario->bottleneck.node < scenario->node_count);
 	require(scenario->bottleneck.port < scenario->nodes[scenario->bottleneck.node].ports);

@@ -143,6 +143,10 @@ static void test_topology_refusals(void)
 		"switch\n"
 		"f.yaml:2:27: flows[0].to: nothing is called 'host8'; name an endpoint or a "
 		"switch\n");
+	/* No nodes at all, and somebody who would send. */
+	refused("name: test\nworkloads: [{name: w, kind: incast}]\n",
+		"f.yaml:1:1: endpoints: is missing; it is a list of endpoints and groups of them\n"
+		"f.yaml:1:1: links: is missing; it is a list of links, each of both directions\n");
 }
 
 /* ---- Links by name ------------------------------------------------------------------------- */
