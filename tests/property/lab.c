@@ -280,10 +280,141 @@ static void test_fluid(void)
 	}
 }
 
+/* ---- Fabrics ------------------------------------------------------------------------------- */
+
+/* Runs it, good or not. The results are to be released, and the scenario freed. */
+static struct vl_scenario *try(const char *name, const char *one, const char *two,
+			       struct vl_results *results)
+{
+	struct vl_scenario *scenario = load(name, one, two);
+	struct vl_lab_run lab = {.scenario = scenario, .results = results, .interrupted = &never};
+	char error[512] = "";
+
+	CU_ASSERT_FATAL(vl_results_init(results, scenario));
+	CU_ASSERT_EQUAL(vl_lab_run_virtual(&lab, error, sizeof(error)), 0);
+	return scenario;
+}
+
+/* Gb/s of a flow in the window. */
+static double goodput_of(const struct vl_results *results, const char *flow)
+{
+	double goodput = 0;
+
+	for (unsigned int i = 0; i < results->qp_count; i++) {
+		if (!strcmp(results->qps[i].pair->flow->name, flow))
+			goodput += results->qps[i].goodput / 1e9;
+	}
+	return goodput;
+}
+
+/* One lane: the victim gets what each aggressor gets, a fifth of what four leave of 100 Gb/s. Two
+ * lanes: the whole of its line. */
+static void test_head_of_line(void)
+{
+	struct vl_results results;
+	struct vl_scenario *scenario = try("infiniband-head-of-line", NULL, NULL, &results);
+
+	CU_ASSERT_DOUBLE_EQUAL(goodput_of(&results, "incast"), 98.4, 0.5);
+	CU_ASSERT_DOUBLE_EQUAL(goodput_of(&results, "victim"), 24.6, 1);
+	CU_ASSERT_EQUAL(lost(&results), 0);
+	vl_results_release(&results);
+	vl_scenario_free(scenario);
+	scenario = try("infiniband-head-of-line", "infiniband.virtual_lanes=2", NULL, &results);
+	CU_ASSERT_DOUBLE_EQUAL(goodput_of(&results, "incast"), 98.4, 0.5);
+	CU_ASSERT_TRUE(goodput_of(&results, "victim") > 97);
+	CU_ASSERT_EQUAL(lost(&results), 0);
+	vl_results_release(&results);
+	vl_scenario_free(scenario);
+}
+
+/* The ring stops for good, and each of its links is named once; without PFC it goes on; the
+ * watchdog sets it free. */
+static void test_deadlock(void)
+{
+	struct vl_results results;
+	struct vl_scenario *scenario = try("pfc-deadlock", NULL, NULL, &results);
+	unsigned int senders = 0;
+
+	CU_ASSERT_FALSE(vl_results_are_good(&results));
+	CU_ASSERT_EQUAL_FATAL(results.deadlock.count, 5);
+	CU_ASSERT_TRUE(results.deadlock.since < 1000000);
+	for (unsigned int i = 0; i < 5; i++) {
+		const struct vl_link_result *link = &results.links[results.deadlock.links[i]];
+		const struct vl_link_result *next =
+			&results.links[results.deadlock.links[(i + 1) % 5]];
+
+		CU_ASSERT_EQUAL(link->neighbour, next->node);
+		CU_ASSERT_TRUE(link->pause_ns > results.end * 9 / 10);
+		senders |= 1u << (link->node - scenario->endpoint_count);
+	}
+	CU_ASSERT_EQUAL(senders, 0x1f);
+	CU_ASSERT_EQUAL(results.totals.switch_drops, 0);
+	vl_results_release(&results);
+	vl_scenario_free(scenario);
+
+	scenario = try("pfc-deadlock", "fabric=lossy", NULL, &results);
+	CU_ASSERT_EQUAL(results.deadlock.count, 0);
+	CU_ASSERT_TRUE(results.goodput > 50e9);
+	vl_results_release(&results);
+	vl_scenario_free(scenario);
+}
+
+/* Rings along the rails have each link to themselves: bus bandwidth is the line's, less what
+ * headers take (4096 of 4178 bytes) and what the steps wait for each other. */
+static void test_rails(void)
+{
+	struct vl_results results;
+	struct vl_scenario *scenario = try("rail-all-reduce", NULL, NULL, &results);
+
+	CU_ASSERT_EQUAL_FATAL(results.workload_count, 8);
+	for (unsigned int i = 0; i < results.workload_count; i++) {
+		CU_ASSERT_TRUE(results.workloads[i].metrics.busbw > 0.96 * 400e9);
+		CU_ASSERT_TRUE(results.workloads[i].metrics.busbw < 400e9 * 4096 / 4178);
+	}
+	/* Nothing crosses the spines. */
+	for (unsigned int i = 0; i < results.link_count; i++) {
+		const char *name = scenario->nodes[results.links[i].node].name;
+
+		CU_ASSERT_TRUE(strncmp(name, "spine", 5) || !results.links[i].frames);
+	}
+	CU_ASSERT_EQUAL(lost(&results), 0);
+	vl_results_release(&results);
+	vl_scenario_free(scenario);
+}
+
+/* 30 to 1: with pauses nothing is lost and the line to the receiver is full; without, most of the
+ * time goes into sending again. */
+static void test_leaf_spine_incast(void)
+{
+	struct vl_results results;
+	struct vl_scenario *scenario = try("leaf-spine-incast", "fabric=pfc", NULL, &results);
+
+	CU_ASSERT_TRUE(vl_results_are_good(&results));
+	CU_ASSERT_EQUAL(lost(&results), 0);
+	CU_ASSERT_TRUE(results.workloads[0].metrics.job_slowdown.mean < 1.05);
+	vl_results_release(&results);
+	vl_scenario_free(scenario);
+	scenario = try("leaf-spine-incast", "fabric=lossy", NULL, &results);
+	CU_ASSERT_TRUE(results.totals.switch_drops > 1000);
+	CU_ASSERT_TRUE(results.workloads[0].metrics.job_slowdown.mean > 1.5);
+	vl_results_release(&results);
+	vl_scenario_free(scenario);
+}
+
 static const struct test tests[] = {
-	{"default", test_default}, {"determinism", test_determinism}, {"pfc_only", test_pfc_only},
-	{"lossy", test_lossy},     {"victim", test_victim},           {"reads", test_reads},
-	{"latency", test_latency}, {"profiles", test_profiles},       {"fluid", test_fluid},
+	{"default", test_default},
+	{"determinism", test_determinism},
+	{"pfc_only", test_pfc_only},
+	{"lossy", test_lossy},
+	{"victim", test_victim},
+	{"reads", test_reads},
+	{"latency", test_latency},
+	{"profiles", test_profiles},
+	{"fluid", test_fluid},
+	{"head_of_line", test_head_of_line},
+	{"deadlock", test_deadlock},
+	{"rails", test_rails},
+	{"leaf_spine_incast", test_leaf_spine_incast},
 };
 
 int main(int argc, char **argv)
