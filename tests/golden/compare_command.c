@@ -183,6 +183,33 @@ static void wrong_usage_is_named(void)
 	expect(SCENARIO "$V s.yaml --vary 'flows[incast].size=1KiB,0'", 2, "size=0");
 }
 
+/* What follows the name of a scenario that is right otherwise. */
+static void expect_refused(const char *compare, const char *text)
+{
+	char command[1024];
+
+	snprintf(command, sizeof(command),
+		 "printf 'name: x\nendpoints: [{name: a}, {name: b}]\nlinks: [{from: a, to: b}]\n"
+		 "flows: [{from: a, to: b}]\ncompare: %s\n' >w.yaml; $V w.yaml",
+		 compare);
+	expect(command, 2, text);
+}
+
+static void a_wrong_comparison_in_a_scenario_is_named(void)
+{
+	expect_refused("{fabrics: [pfc, pcf]}", "did you mean pfc?");
+	expect_refused("{fabrics: []}", "w.yaml:5:20: compare.fabrics: has 0 values");
+	expect_refused("{fabrics: {pfc: 1}}", "compare.fabrics: must be a single value");
+	expect_refused("{variants: [{set: seed=1}]}", "compare.variants[0].name: is missing");
+	expect_refused("{variants: [{name: a}, {name: a}]}", "two are called a");
+	expect_refused("{variants: [{name: a, set: nothing}]}", "is not KEY=VALUE");
+	expect_refused("{sweep: [seed]}", "compare.sweep: must be a mapping");
+	expect_refused("{sweep: {seed: []}}", "compare.sweep.seed: has 0 values");
+	expect_refused("{sweep: {sed: [1, 2]}}", "did you mean 'seed'?");
+	expect_refused("{repeat: 0}", "compare.repeat");
+	expect_refused("{fabric: pfc}", "did you mean 'fabrics'?");
+}
+
 static void a_plan_is_printed_and_not_run(void)
 {
 	expect(SCENARIO "$V s.yaml --plan --vary 'flows[incast].size=4KiB' -D 1ms", 0,
@@ -201,6 +228,7 @@ static const struct test tests[] = {
 	{"what_is_done_is_reported_when_interrupted", what_is_done_is_reported_when_interrupted},
 	{"a_run_that_fails_fails_alone", a_run_that_fails_fails_alone},
 	{"wrong_usage_is_named", wrong_usage_is_named},
+	{"a_wrong_comparison_in_a_scenario_is_named", a_wrong_comparison_in_a_scenario_is_named},
 	{"a_plan_is_printed_and_not_run", a_plan_is_printed_and_not_run},
 };
 
