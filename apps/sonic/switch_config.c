@@ -92,9 +92,10 @@ static void size_pools(struct build *build, uint64_t memory)
 
 		set->shared_headroom = pool->xoff;
 		if (pool->size != VL_DB_UNSET) {
-			/* The shared headroom lies beside the size. */
-			set->size = pool->size + pool->xoff;
+			/* The shared headroom lies beside the size; of the dynamic model's pools
+			 * all that is reserved does. */
 			set->is_shared_only = build->db->is_dynamic_model;
+			set->size = pool->size + (set->is_shared_only ? 0 : pool->xoff);
 		} else {
 			set->size = pool->is_ingress && unsized ? shared / unsized : shared;
 			set->is_shared_only = true;

@@ -11,6 +11,7 @@
 #include "apps/lab_run.h"
 #include "apps/lab_switch.h"
 #include "apps/preset/preset.h"
+#include "apps/sonic/switch_config.h"
 #include "tests/support/config_db.h"
 #include "tests/support/suite.h"
 
@@ -138,6 +139,43 @@ static void test_shared_headroom(void)
 	CU_ASSERT_FALSE(is_found(root, NULL));
 	outcome = run(root, INCAST("none") "}\n");
 	CU_ASSERT_EQUAL(outcome.totals.switch_drops, 0);
+	json_decref(root);
+}
+
+/* What the pool shares is its size, in either model. */
+static void check_shared(json_t *root, uint64_t size)
+{
+	const struct vl_db_link links[2] = {{.rate = UINT64_C(100000000000), .delay = 100},
+					    {.rate = UINT64_C(100000000000), .delay = 100}};
+	char *text = json_dumps(root, 0), error[256];
+	struct vl_config_db *db = vl_config_db_parse(text, strlen(text), error, sizeof(error));
+	struct vl_switch_config *config;
+	uint64_t reserved = 0;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(db);
+	config = vl_db_switch_config(db, links, 2, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(config);
+	for (unsigned int i = 0; i < config->pool_count; i++) {
+		if (!config->pools[i].shared_headroom)
+			continue;
+		if (!config->pools[i].is_shared_only)
+			reserved = config->pools[i].shared_headroom;
+		CU_ASSERT_EQUAL(config->pools[i].size - reserved, size);
+	}
+	free(config);
+	vl_config_db_free(db);
+	free(text);
+}
+
+static void test_shared_headroom_lies_beside(void)
+{
+	json_t *root = config_db_100g(4);
+
+	config_db_edit(root, "BUFFER_POOL", "ingress_lossless_pool", "size", "20000000");
+	config_db_edit(root, "BUFFER_POOL", "ingress_lossless_pool", "xoff", "4194112");
+	check_shared(root, 20000000);
+	config_db_edit(root, "DEVICE_METADATA", "localhost", "buffer_model", "dynamic");
+	check_shared(root, 20000000);
 	json_decref(root);
 }
 
@@ -284,6 +322,7 @@ int main(int argc, char **argv)
 	static const struct test tests[] = {
 		{"headroom", test_headroom},
 		{"shared_headroom", test_shared_headroom},
+		{"shared_headroom_lies_beside", test_shared_headroom_lies_beside},
 		{"ecn_after_pfc", test_ecn_after_pfc},
 		{"roce_dscp", test_roce_dscp},
 		{"pfc_off", test_pfc_off},
