@@ -49,6 +49,24 @@ static const char *unit_suffix(const struct vl_field *field)
 	return field->kind == VL_FIELD_QUANTITY ? suffixes[field->quantity] : "";
 }
 
+/* Of "name value name value ". NULL: left out. */
+static json_t *numbers_json(const char *numbers)
+{
+	json_t *object;
+	char name[64];
+	long long number;
+	int length;
+
+	if (!numbers || !*numbers)
+		return NULL;
+	object = json_object();
+	while (sscanf(numbers, "%63s %lld %n", name, &number, &length) == 2) {
+		json_object_set_new(object, name, json_integer(number));
+		numbers += length;
+	}
+	return object;
+}
+
 /* NULL: left out. */
 static json_t *value_json(const struct vl_field *field, const void *value, bool is_given)
 {
@@ -77,7 +95,7 @@ static json_t *value_json(const struct vl_field *field, const void *value, bool 
 	case VL_FIELD_SERIES:
 		return series_json(value);
 	case VL_FIELD_NUMBERS:
-		break;
+		return numbers_json(((const struct vl_section *)value)->numbers);
 	}
 	return NULL;
 }

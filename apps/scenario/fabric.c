@@ -78,12 +78,14 @@ static void set_switch(const struct settings *settings, struct vl_scenario_switc
 	/* Defaults, found to be wrong where the switch is. */
 	if (sw->has_ecn && !has_ecn) {
 		sw->ecn = *(const struct vl_scenario_ecn *)vl_scenario_ecn_schema.defaults;
-		sw->ecn.section = (struct vl_section){sw->section.node, 0, sw->section.path};
+		sw->ecn.section =
+			(struct vl_section){.node = sw->section.node, .path = sw->section.path};
 	}
 	if (sw->has_pfc && !has_pfc) {
 		sw->groups.count = 0;
 		sw->pfc = *(const struct vl_scenario_pfc *)vl_scenario_pfc_schema.defaults;
-		sw->pfc.section = (struct vl_section){sw->section.node, 0, sw->section.path};
+		sw->pfc.section =
+			(struct vl_section){.node = sw->section.node, .path = sw->section.path};
 	}
 }
 

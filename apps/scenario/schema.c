@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_NUMBERS 64
+
 struct vl_place vl_node_place(const struct vl_loader *loader, int node)
 {
 	const yaml_node_t *found = yaml_document_get_node(loader->document, node);
@@ -347,7 +349,7 @@ static void take_mapping(struct vl_loader *loader, int node, const struct vl_fie
 	}
 	if (schema->defaults)
 		memcpy(structure, schema->defaults, schema->size);
-	*section = (struct vl_section){node, 0, path};
+	*section = (struct vl_section){.node = node, .path = path};
 	for (unsigned int i = 0; i < schema->field_count; i++) {
 		if (strcmp(schema->fields[i].name, field->shorthand))
 			continue;
@@ -370,6 +372,28 @@ static const void *find_base(const struct vl_schema *schema, const struct vl_fie
 	return NULL;
 }
 
+/* For who tells what a run was configured with; whether it is right is found later. */
+static const char *print_numbers(struct vl_loader *loader, int node)
+{
+	const yaml_node_t *mapping = yaml_document_get_node(loader->document, node);
+	const yaml_node_pair_t *pair;
+	const char *text = "", *key, *value;
+
+	/* No right mapping is longer. */
+	if (mapping->type != YAML_MAPPING_NODE ||
+	    mapping->data.mapping.pairs.top - mapping->data.mapping.pairs.start > MOST_NUMBERS)
+		return NULL;
+	for (pair = mapping->data.mapping.pairs.start;
+	     text && pair < mapping->data.mapping.pairs.top; pair++) {
+		key = vl_node_text(loader, pair->key);
+		value = vl_node_text(loader, pair->value);
+		if (!key || !value || strpbrk(key, " ") || strpbrk(value, " "))
+			return NULL;
+		text = vl_arena_print(loader->arena, "%s%s %s ", text, key, value);
+	}
+	return text;
+}
+
 static void take_value(struct vl_loader *loader, int node, const struct vl_schema *schema,
 		       const struct vl_field *field, const char *path, void *structure,
 		       bool is_started)
@@ -385,7 +409,7 @@ static void take_value(struct vl_loader *loader, int node, const struct vl_schem
 		take_list(loader, node, field, path, find_base(schema, field, structure), value);
 		break;
 	case VL_FIELD_NUMBERS:
-		*section = (struct vl_section){node, 0, path};
+		*section = (struct vl_section){node, 0, path, print_numbers(loader, node)};
 		break;
 	case VL_FIELD_TEXTS:
 		take_texts(loader, node, field, path, value);
@@ -493,7 +517,7 @@ static void load_mapping(struct vl_loader *loader, int node, const struct vl_sch
 
 	if (!is_started && schema->defaults)
 		memcpy(structure, schema->defaults, schema->size);
-	*section = (struct vl_section){node, present, path};
+	*section = (struct vl_section){.node = node, .present = present, .path = path};
 	if (!mapping || mapping->type != YAML_MAPPING_NODE) {
 		refuse(loader, node, path, "must be a mapping: lines of 'key: value'");
 		return;

@@ -72,6 +72,9 @@ struct vl_section {
 	int node;         /* in the document; 0: not given */
 	uint64_t present; /* bit n: field n of the schema was given */
 	const char *path; /* "flows[2]" */
+	/* NUMBERS: what was given, as "name value name value ". NULL: nothing, or no mapping of
+	 * single values. */
+	const char *numbers;
 };
 
 struct vl_list {
