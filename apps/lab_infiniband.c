@@ -63,8 +63,8 @@ static void describe(const struct vl_scenario *scenario, struct vl_subnet_node *
 	}
 }
 
-static struct vl_subnet *make_subnet(const struct vl_scenario *scenario, char *error,
-				     size_t error_size)
+struct vl_subnet *vl_lab_make_subnet(const struct vl_scenario *scenario,
+				     enum vl_subnet_routing routing, char *error, size_t error_size)
 {
 	struct vl_subnet_node *nodes = calloc(scenario->node_count, sizeof(*nodes));
 	struct vl_subnet_cable *cables = calloc(scenario->cable_count + 1, sizeof(*cables));
@@ -73,7 +73,7 @@ static struct vl_subnet *make_subnet(const struct vl_scenario *scenario, char *e
 		.node_count = scenario->node_count,
 		.cables = cables,
 		.cable_count = scenario->cable_count,
-		.routing = (enum vl_subnet_routing)scenario->infiniband.routing,
+		.routing = routing,
 		.roots = scenario->infiniband.root_nodes,
 		.root_count = scenario->infiniband.root_count,
 		.lanes = &scenario->infiniband.lanes,
@@ -113,7 +113,9 @@ static int program(const struct vl_lab_fabric *fabric, const struct vl_subnet *s
 int vl_lab_manage_subnet(const struct vl_lab_fabric *fabric, struct vl_results *results,
 			 char *error, size_t error_size)
 {
-	struct vl_subnet *subnet = make_subnet(fabric->scenario, error, error_size);
+	struct vl_subnet *subnet = vl_lab_make_subnet(
+		fabric->scenario, (enum vl_subnet_routing)fabric->scenario->infiniband.routing,
+		error, error_size);
 	int status = subnet ? program(fabric, subnet, error, error_size) : -EINVAL;
 
 	if (!status)

@@ -10,6 +10,7 @@
 #include "apps/lab_fabric.h"
 #include "apps/lab_infiniband.h"
 #include "apps/lab_measure.h"
+#include "apps/lab_route.h"
 #include "apps/lab_run.h"
 #include "apps/lab_workload.h"
 #include "apps/scenario/switch_config.h"
@@ -259,9 +260,12 @@ static int route(struct lab *lab)
 	char error[256];
 	int status;
 
-	if (!vl_scenario_is_infiniband(lab->run->scenario))
+	if (vl_scenario_is_infiniband(lab->run->scenario))
+		status = vl_lab_manage_subnet(lab->fabric, lab->run->results, error, sizeof(error));
+	else if (lab->run->scenario->routing == VL_SCENARIO_UP_DOWN)
+		status = vl_lab_route_up_down(lab->fabric, error, sizeof(error));
+	else
 		return vl_live_network_route(lab->network, &lab->error);
-	status = vl_lab_manage_subnet(lab->fabric, lab->run->results, error, sizeof(error));
 	return status ? vl_error_set(&lab->error, status, "%s", error) : 0;
 }
 
@@ -494,6 +498,10 @@ static int check_scenario(struct lab *lab)
 				    "%u endpoints are more than %u workers run in real time: at "
 				    "most %u; virtual time, without --live, runs them",
 				    scenario->endpoint_count, lab->worker_count, MAX_ENDPOINTS);
+	if (scenario->storms.count && !vl_scenario_is_infiniband(scenario))
+		return vl_error_set(&lab->error, -EINVAL,
+				    "storms are for virtual time; take them out, or leave --live "
+				    "out");
 	for (unsigned int i = 0; !vl_scenario_is_infiniband(scenario) && i < switches; i++) {
 		if (scenario->built_switches[i].cut_through)
 			return vl_error_set(&lab->error, -EINVAL,

@@ -4,7 +4,9 @@
 #include "apps/lab_fabric.h"
 #include "apps/lab_infiniband.h"
 #include "apps/lab_measure.h"
+#include "apps/lab_route.h"
 #include "apps/lab_run.h"
+#include "apps/lab_storm.h"
 #include "apps/lab_workload.h"
 #include "apps/scenario/switch_config.h"
 #include "dataplane/huge_pages.h"
@@ -28,6 +30,7 @@ struct lab {
 	struct vl_node **nodes;
 	struct vl_lab_fabric *fabric;
 	struct vl_lab_meter *meter;
+	struct vl_lab_storms *storms;
 	struct vl_event look;
 	uint64_t look_interval;
 	int capture_error;
@@ -117,6 +120,8 @@ static int add_cables(struct lab *lab, char *error, size_t error_size)
 	}
 	if (vl_scenario_is_infiniband(scenario))
 		return vl_lab_manage_subnet(lab->fabric, lab->run->results, error, error_size);
+	if (scenario->routing == VL_SCENARIO_UP_DOWN)
+		return vl_lab_route_up_down(lab->fabric, error, error_size);
 	status = vl_network_route(lab->network);
 	return status ? refuse(lab, status, error, error_size) : 0;
 }
@@ -225,7 +230,8 @@ static int build(struct lab *lab, char *error, size_t error_size)
 	if (status)
 		return status;
 	lab->meter = vl_lab_meter_create(lab->fabric, lab->run->results);
-	if (!lab->meter || start_looking(lab)) {
+	if (!lab->meter || start_looking(lab) ||
+	    vl_lab_storms_create(scenario, lab->network, lab->nodes, &lab->storms)) {
 		snprintf(error, error_size, "out of memory");
 		return -ENOMEM;
 	}
@@ -292,6 +298,7 @@ int vl_lab_run_virtual(const struct vl_lab_run *run, char *error, size_t error_s
 	vl_lab_fabric_destroy(lab.fabric);
 	if (lab.network)
 		vl_network_destroy(lab.network);
+	vl_lab_storms_destroy(lab.storms);
 	free(lab.nodes);
 	return status;
 }

@@ -410,6 +410,8 @@ void vl_scenario_check(struct vl_loader *loader, struct vl_scenario *scenario)
 	if (whole)
 		vl_scenario_find_roots(loader, scenario);
 	if (whole)
+		vl_scenario_check_storms(loader, scenario);
+	if (whole)
 		vl_scenario_check_workloads(loader, scenario);
 	if (!whole || (!scenario->pair_count && !scenario->workloads.count))
 		return;

@@ -126,6 +126,8 @@ static const char *const fabrics[] = {
 	"as_configured", "infiniband", "infiniband_congestion_control", "pfc", "dcqcn", "pfc_dcqcn",
 	"lossy",         NULL};
 
+static const char *const routings[] = {"shortest", "up_down", NULL};
+
 static const struct vl_field scenario_fields[] = {
 	NAME_FIELD("name", struct vl_scenario, name, "what reports call it", true),
 	TEXT_FIELD("teaches", struct vl_scenario, teaches, "one line on what it shows"),
@@ -146,6 +148,10 @@ static const struct vl_field scenario_fields[] = {
 		     "what all of it runs over: as_configured, infiniband, "
 		     "infiniband_congestion_control, pfc, dcqcn, pfc_dcqcn or lossy; all but the "
 		     "first switch PFC, ECN and congestion control on or off [as_configured]"),
+	CHOICE_FIELD("routing", struct vl_scenario, routing, routings,
+		     "of Ethernet switches: shortest (each flow takes one of all equally short "
+		     "ways) or up_down (one way, and none of them can wait for another in a "
+		     "circle) [shortest]"),
 	MAPPING_FIELD("infiniband", struct vl_scenario, infiniband, &vl_scenario_infiniband_schema,
 		      "of fabric infiniband and infiniband_congestion_control"),
 	MAPPING_FIELD("topology", struct vl_scenario, topology, &vl_scenario_topology_schema,
@@ -168,6 +174,9 @@ static const struct vl_field scenario_fields[] = {
 	OPTIONAL_LIST_FIELD("workloads", struct vl_scenario, workloads,
 			    &vl_scenario_workload_schema, 1, 256,
 			    "a list of workloads: patterns of messages among many endpoints"),
+	OPTIONAL_LIST_FIELD("storms", struct vl_scenario, storms, &vl_scenario_storm_schema, 1, 256,
+			    "a list of endpoints that pause their switches for the data's "
+			    "priorities, whatever they could take"),
 	MAPPING_FIELD("compare", struct vl_scenario, compare, &vl_scenario_compare_schema,
 		      "what 'verbline compare' runs side by side; one run passes it over"),
 	MAPPING_FIELD("outputs", struct vl_scenario, outputs, &output_schema,

@@ -18,6 +18,7 @@
 #include "apps/scenario/infiniband.h"
 #include "apps/scenario/names.h"
 #include "apps/scenario/schema.h"
+#include "apps/scenario/storm.h"
 #include "apps/scenario/switch.h"
 #include "apps/scenario/workload.h"
 #include "dataplane/fabric/switch.h"
@@ -57,6 +58,12 @@ enum vl_scenario_fabric {
 	VL_SCENARIO_DCQCN,
 	VL_SCENARIO_PFC_DCQCN,
 	VL_SCENARIO_LOSSY, /* neither pauses nor senders that slow down */
+};
+
+/* How Ethernet switches find their ways. */
+enum vl_scenario_routing {
+	VL_SCENARIO_SHORTEST, /* each flow takes one of all equally short ways */
+	VL_SCENARIO_UP_DOWN,  /* one way, and never up again after down */
 };
 
 struct vl_scenario_links {
@@ -152,6 +159,7 @@ struct vl_scenario {
 	uint64_t sample_interval; /* ns, of the time series */
 	unsigned int path_mtu;    /* an index: 256 << path_mtu bytes */
 	unsigned int fabric;      /* enum vl_scenario_fabric */
+	unsigned int routing;     /* enum vl_scenario_routing */
 	struct vl_scenario_cc cc;
 	struct vl_scenario_topology topology;
 	struct vl_scenario_infiniband infiniband;
@@ -161,6 +169,7 @@ struct vl_scenario {
 	struct vl_list links;         /* struct vl_scenario_links */
 	struct vl_list flows;         /* struct vl_scenario_flow */
 	struct vl_list workloads;     /* struct vl_scenario_workload */
+	struct vl_list storms;        /* struct vl_scenario_storm */
 	struct vl_scenario_compare compare;
 	struct vl_scenario_outputs outputs;
 

@@ -431,18 +431,45 @@ static void test_bottleneck(void)
 	vl_scenario_free(scenario);
 }
 
+/* ---- Storms, routing ----------------------------------------------------------------------- */
+
+static void test_storms(void)
+{
+	struct vl_scenario *scenario =
+		accepted(LEAVES FLOW "routing: up_down\n"
+				     "storms:\n"
+				     "  - {from: host2, start: 1ms}\n"
+				     "  - {from: rack2, duration: 20us, period: 50us}\n");
+	const struct vl_scenario_storm *storms = scenario->storms.elements;
+
+	CU_ASSERT_EQUAL(scenario->routing, VL_SCENARIO_UP_DOWN);
+	CU_ASSERT_EQUAL(scenario->storms.count, 2);
+	CU_ASSERT_EQUAL(storms[0].first, 1);
+	CU_ASSERT_EQUAL(storms[0].count, 1);
+	CU_ASSERT_EQUAL(storms[0].start, 1000000);
+	CU_ASSERT_EQUAL(storms[0].duration, 0);
+	CU_ASSERT_EQUAL(storms[1].first, 2);
+	CU_ASSERT_EQUAL(storms[1].count, 2);
+	CU_ASSERT_EQUAL(storms[1].period, 50000);
+	vl_scenario_free(scenario);
+
+	refused(LEAVES FLOW "storms: [{from: leaf1}]\n",
+		"f.yaml:4:17: storms[0].from: 'leaf1' is a switch; storms come from endpoints\n");
+	refused(LEAVES FLOW "storms: [{from: host1, duration: 3us, period: 3us}]\n",
+		"f.yaml:4:47: storms[0].period: must be longer than duration, the pause that it "
+		"repeats\n");
+	refused(LEAVES FLOW "storms: [{from: host1, period: 3us}]\n",
+		"f.yaml:4:10: storms[0].duration: is missing; with a period pauses need a "
+		"length\n");
+}
+
 static const struct test tests[] = {
-	{"made", test_made},
-	{"rails", test_rails},
-	{"topology_refusals", test_topology_refusals},
-	{"links", test_links},
-	{"thresholds_by_rate", test_thresholds_by_rate},
-	{"long_form", test_long_form},
-	{"switch_refusals", test_switch_refusals},
-	{"fabrics", test_fabrics},
-	{"infiniband", test_infiniband},
-	{"large", test_large},
-	{"bottleneck", test_bottleneck},
+	{"made", test_made},           {"storms", test_storms},
+	{"rails", test_rails},         {"topology_refusals", test_topology_refusals},
+	{"links", test_links},         {"thresholds_by_rate", test_thresholds_by_rate},
+	{"long_form", test_long_form}, {"switch_refusals", test_switch_refusals},
+	{"fabrics", test_fabrics},     {"infiniband", test_infiniband},
+	{"large", test_large},         {"bottleneck", test_bottleneck},
 };
 
 int main(int argc, char **argv)
