@@ -143,6 +143,15 @@ static bool senders_react(const struct vl_results *results)
 	return results->workload_count && results->scenario->cc.resolved.algorithm->on_cnp;
 }
 
+static bool is_a_line_busy(const struct vl_results *results)
+{
+	for (unsigned int i = 0; i < results->link_count; i++) {
+		if (results->links[i].utilization >= WELL_USED)
+			return true;
+	}
+	return false;
+}
+
 /* What held the flows back, if not the line. */
 static const char *bottleneck_elsewhere(const struct vl_results *results)
 {
@@ -166,7 +175,10 @@ static const char *bottleneck_elsewhere(const struct vl_results *results)
 	if (stood_still(results, results->most_paused_ns))
 		return "senders stand still in pauses that congestion elsewhere brings about";
 	if (stood_still(results, results->most_stalled_ns))
-		return "senders wait for credits that congestion elsewhere holds back";
+		return is_a_line_busy(results)
+			       ? "senders wait for credits that congestion elsewhere holds back"
+			       : "senders wait for credits although no line is busy: buffers hold less "
+				 "than a round trip, or are emptied slowly";
 	return "something else holds the flows back";
 }
 
