@@ -20,6 +20,7 @@
 #include "apps/manual/manual.h"
 #include "apps/option.h"
 #include "apps/pfc/pfc.h"
+#include "apps/probe/command.h"
 #include "apps/replay/replay.h"
 #include "apps/verdict/command.h"
 
@@ -27,7 +28,8 @@ static const struct vl_command *const commands[] = {
 	&vl_lab_command,      &vl_compare_command, &vl_gen_command,      &vl_inspect_command,
 	&vl_replay_command,   &vl_pfc_command,     &vl_endpoint_command, &vl_rping_command,
 	&vl_ucmatose_command, &vl_udaddy_command,  &vl_exercise_command, &vl_faults_command,
-	&vl_verdict_command,  &vl_links_command,   &vl_check_command,    &vl_doctor_command,
+	&vl_verdict_command,  &vl_links_command,   &vl_check_command,    &vl_probe_command,
+	&vl_doctor_command,
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))

@@ -195,7 +195,8 @@ static bool is_of_priority(const struct vl_switch_port_config *port, unsigned in
 	return class == priority;
 }
 
-static uint8_t choose_dscp(const struct vl_switch_port_config *port, unsigned int priority)
+uint8_t vl_scenario_dscp_of_priority(const struct vl_switch_port_config *port,
+				     unsigned int priority)
 {
 	unsigned int usual = VL_SCENARIO_DSCP(priority);
 
@@ -225,7 +226,7 @@ void vl_scenario_choose_dscps(struct vl_loader *loader, struct vl_scenario *scen
 			loader->out_of_memory = true;
 	}
 	for (unsigned int i = 0; config && i < VL_SWITCH_PRIORITIES; i++)
-		scenario->dscps[i] = choose_dscp(&config->port, i);
+		scenario->dscps[i] = vl_scenario_dscp_of_priority(&config->port, i);
 	free(config);
 }
 

@@ -23,6 +23,10 @@ struct vl_switch_config *vl_scenario_source_config(const struct vl_scenario *sce
 /* scenario->dscps: what packets of each priority carry, so that switches with a source take them
  * for that priority. Of the first such switch; without any, VL_SCENARIO_DSCP. */
 void vl_scenario_choose_dscps(struct vl_loader *loader, struct vl_scenario *scenario);
+/* What packets of a priority carry so that a port takes them for it; its usual DSCP, if none does.
+ */
+uint8_t vl_scenario_dscp_of_priority(const struct vl_switch_port_config *port,
+				     unsigned int priority);
 /* ns that an endpoint takes to obey a pause. */
 uint64_t vl_scenario_response_delay(const struct vl_scenario *scenario, unsigned int endpoint);
 

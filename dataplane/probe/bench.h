@@ -29,6 +29,11 @@ struct vl_probe_bench {
 	/* Lets that many nanoseconds pass, in which frames are sent and received. */
 	bool (*advance)(void *context, uint64_t duration);
 	uint64_t (*now)(void *context); /* ns */
+	/* Whether all frames put behind one another have left. */
+	bool (*is_idle)(void *context);
+	/* ns by which what the switch has sent may be seen late, beyond the line's own time: 0 in
+	 * virtual time, on a machine what its receive path takes. */
+	uint64_t lateness;
 	/* Set by the probe: called for each frame that has arrived, with the time of its last bit.
 	 */
 	void (*received)(void *receiver, enum vl_probe_side side, const uint8_t *frame,

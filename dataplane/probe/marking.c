@@ -21,6 +21,8 @@
 #define GOOD        0.012
 #define MIN_BURSTS  40u
 #define CHECK_EVERY 40u
+/* Fewer than these tell nothing. */
+#define LEAST_BURSTS 4u
 
 struct search {
 	struct vl_probe *probe;
@@ -135,9 +137,10 @@ static int add_burst(struct search *search, uint32_t count)
 	return status;
 }
 
-static bool is_good(const struct vl_marking_curve *curve)
+static bool is_good(const struct vl_marking_curve *curve, double step)
 {
-	return curve->kmin_error < GOOD * curve->kmin && curve->pmax_error < GOOD * curve->pmax;
+	return (curve->kmin_error < GOOD * curve->kmin || curve->kmin_error < step / 2) &&
+	       curve->pmax_error < GOOD * curve->pmax;
 }
 
 /* The levels that have been seen. */
@@ -150,27 +153,40 @@ static uint32_t seen_levels(const struct search *search)
 	return seen;
 }
 
+static int fit(const struct search *search, struct vl_marking_curve *curve)
+{
+	return vl_marking_fit(search->levels, seen_levels(search), search->step, curve)
+		       ? 0
+		       : vl_probe_fail(search->probe, -ENOMEM, "no memory");
+}
+
 static int sample(struct search *search, struct vl_marking_curve *curve)
 {
 	uint64_t budget = search->probe->config.most_frames - search->probe->sent;
-	uint32_t count = search->count;
+	uint32_t count = search->count, burst;
 	int status = 0;
 
-	for (uint32_t burst = 1; !status; burst++) {
+	for (burst = 1; !status; burst++) {
 		if (search->probe->sent + count > search->probe->config.most_frames)
 			break;
 		status = add_burst(search, count);
 		if (status || burst % CHECK_EVERY)
 			continue;
-		if (!vl_marking_fit(search->levels, seen_levels(search), search->step, curve))
-			return vl_probe_fail(search->probe, -ENOMEM, "no memory");
-		if (burst >= MIN_BURSTS && is_good(curve))
-			break;
+		status = fit(search, curve);
+		if (status || (burst >= MIN_BURSTS && is_good(curve, search->step)))
+			return status;
 		count = burst_length(search);
 		status = vl_probe_tell(search->probe, "ecn",
 				       fmin(1, (double)burst * count / (double)budget));
 	}
-	return status;
+	/* What was allowed is used up: the errors say how good it is. */
+	if (!status && burst <= LEAST_BURSTS)
+		status = vl_probe_fail(
+			search->probe, -EDQUOT,
+			"the switch marks, but %llu frames, which is all that was allowed, are too "
+			"few to say from where on",
+			(unsigned long long)search->probe->config.most_frames);
+	return status ? status : fit(search, curve);
 }
 
 static int find_curve(struct search *search, double kmax)

@@ -23,6 +23,10 @@
 #define OVERHEAD       24u /* preamble, gap and frame check */
 #define QUANTA         65535u
 #define QUANTUM_BITS   512u
+/* What a port that does not send is waited for, ns. */
+#define STUCK UINT64_C(1000000000)
+/* Frames between two looks at the clock while they are made. */
+#define LOOK_EVERY 32u
 /* A held class is paused anew when a third of the pause is over. */
 #define REFRESH 3u
 /* Looks for the first frame that long at most, ns. */
@@ -49,6 +53,8 @@ int vl_probe_fail(struct vl_probe *probe, int status, const char *format, ...)
 
 int vl_probe_tell(struct vl_probe *probe, const char *step, double part)
 {
+	probe->step = step;
+	probe->part = part;
 	if (!probe->config.progress || probe->config.progress(probe->config.context, step, part))
 		return 0;
 	return vl_probe_fail(probe, -EINTR, "interrupted");
@@ -138,6 +144,12 @@ static int renew(struct vl_probe *probe)
 {
 	uint64_t now = probe->bench->now(probe->bench->context);
 
+	if (probe->hold_until && now > probe->hold_until)
+		return vl_probe_fail(
+			probe, -EIO,
+			"this machine renewed the receiver's pause %llu us after it had run out: "
+			"give the program a CPU of its own",
+			(unsigned long long)(now - probe->hold_until) / 1000);
 	if (!probe->hold_until ||
 	    now + pause_time(probe) * (REFRESH - 1) / REFRESH < probe->hold_until)
 		return 0;
@@ -160,6 +172,20 @@ int vl_probe_wait(struct vl_probe *probe, uint64_t duration)
 	return status;
 }
 
+/* Until all frames have left, and what comes of them has come. */
+static int wait_for_all(struct vl_probe *probe, uint64_t settle)
+{
+	uint64_t start = probe->bench->now(probe->bench->context);
+	int status = 0;
+
+	while (!status && !probe->bench->is_idle(probe->bench->context)) {
+		status = probe->bench->now(probe->bench->context) - start > STUCK
+				 ? broken(probe)
+				 : vl_probe_wait(probe, LEAST_SETTLE);
+	}
+	return status ? status : vl_probe_wait(probe, settle);
+}
+
 int vl_probe_release(struct vl_probe *probe, uint64_t duration)
 {
 	int status = vl_probe_hold(probe, false);
@@ -168,7 +194,7 @@ int vl_probe_release(struct vl_probe *probe, uint64_t duration)
 		status = broken(probe);
 	if (!status)
 		status = vl_probe_hold(probe, true);
-	return status ? status : vl_probe_wait(probe, probe->settle);
+	return status ? status : wait_for_all(probe, probe->settle);
 }
 
 /* ---- Frames ------------------------------------------------------------------------------ */
@@ -204,14 +230,17 @@ static int send_frames(struct vl_probe *probe, uint32_t first, uint32_t count, u
 {
 	struct vl_probe_bench *bench = probe->bench;
 	uint8_t frame[UINT16_MAX];
+	int status = 0;
 
 	write_frame(probe, frame, length);
-	for (uint32_t i = first; i < first + count; i++) {
+	for (uint32_t i = first; !status && i < first + count; i++) {
 		vl_store_be32(frame + HEADERS + 8, i);
 		if (!bench->send(bench->context, VL_PROBE_SENDER, frame, length))
 			return broken(probe);
+		if (i % LOOK_EVERY == 0)
+			status = renew(probe);
 	}
-	return 0;
+	return status;
 }
 
 static void begin_burst(struct vl_probe *probe)
@@ -244,9 +273,9 @@ int vl_probe_add(struct vl_probe *probe, uint32_t count, uint32_t length)
 {
 	int status = send_more(probe, count, length);
 
-	return status ? status
-		      : vl_probe_wait(probe,
-				      count * vl_probe_line_time(probe, length) + probe->settle);
+	if (!status)
+		status = vl_probe_wait(probe, count * vl_probe_line_time(probe, length));
+	return status ? status : wait_for_all(probe, probe->settle);
 }
 
 int vl_probe_burst(struct vl_probe *probe, uint32_t count, uint32_t length)
@@ -257,8 +286,10 @@ int vl_probe_burst(struct vl_probe *probe, uint32_t count, uint32_t length)
 
 int vl_probe_fill(struct vl_probe *probe, uint32_t count, uint32_t length)
 {
-	int status = vl_probe_hold(probe, true);
+	int status = vl_probe_tell(probe, probe->step, probe->part);
 
+	if (!status)
+		status = vl_probe_hold(probe, true);
 	if (!status)
 		status = vl_probe_wait(probe, probe->settle);
 	return status ? status : vl_probe_burst(probe, count, length);
@@ -279,6 +310,22 @@ int vl_probe_drain(struct vl_probe *probe, uint32_t length)
 }
 
 /* ---- Opening ----------------------------------------------------------------------------- */
+
+/* A frame of the receiver's own, by which a switch that learns addresses learns where it is. */
+static int introduce(struct vl_probe *probe)
+{
+	struct vl_probe_bench *bench = probe->bench;
+	uint8_t frame[VL_PROBE_MIN_LENGTH];
+
+	write_frame(probe, frame, sizeof(frame));
+	memcpy(frame, bench->macs[VL_PROBE_SENDER], 6);
+	memcpy(frame + 6, bench->macs[VL_PROBE_RECEIVER], 6);
+	memcpy(frame + 26, bench->addresses[VL_PROBE_RECEIVER], 4);
+	memcpy(frame + 30, bench->addresses[VL_PROBE_SENDER], 4);
+	if (!bench->send(bench->context, VL_PROBE_RECEIVER, frame, sizeof(frame)))
+		return broken(probe);
+	return wait_for_all(probe, FIRST_SETTLE + bench->lateness);
+}
 
 static int measure_latency(struct vl_probe *probe)
 {
@@ -303,33 +350,41 @@ static int measure_response(struct vl_probe *probe)
 {
 	uint32_t length = VL_PROBE_MIN_LENGTH;
 	uint64_t line_time, paused_at;
-	uint32_t count, arrived;
+	uint32_t half, arrived;
 	int status;
 
 	while ((RESPONSE_TIME + 4 * probe->latency) / vl_probe_line_time(probe, length) >
 	       VL_PROBE_MAX_BURST / 8)
 		length += VL_PROBE_MIN_LENGTH;
 	line_time = vl_probe_line_time(probe, length);
-	count = (uint32_t)((RESPONSE_TIME + 4 * probe->latency) / line_time) * 2;
+	half = (uint32_t)((RESPONSE_TIME + 4 * probe->latency) / line_time);
 	begin_burst(probe);
-	status = send_more(probe, count, length);
+	status = send_more(probe, half, length);
 	if (!status)
 		status = vl_probe_wait(probe, 2 * probe->latency);
 	paused_at = probe->bench->now(probe->bench->context);
 	if (!status)
 		status = vl_probe_hold(probe, true);
 	if (!status)
-		status = vl_probe_wait(probe, count * line_time + FIRST_SETTLE);
+		status = send_more(probe, half, length);
+	if (!status)
+		status = vl_probe_wait(probe, 2 * half * line_time);
+	if (!status)
+		status = wait_for_all(probe, FIRST_SETTLE + probe->bench->lateness);
 	arrived = probe->seen.frames;
-	if (!status && arrived == count)
+	probe->response = probe->seen.last > paused_at ? probe->seen.last - paused_at : 0;
+	probe->settle =
+		2 * (probe->latency + probe->response) + LEAST_SETTLE + probe->bench->lateness;
+	if (!status)
+		status = vl_probe_drain(probe, length);
+	/* What was lost is missing too: only what comes when the pause is over was held. */
+	if (!status && probe->seen.frames == arrived)
 		return vl_probe_fail(
 			probe, -ENOTSUP,
-			"the switch does not obey PFC of priority %u at the receiver's "
-			"port: all frames of DSCP %u came through a pause",
-			probe->config.priority, probe->config.dscp);
-	probe->response = probe->seen.last > paused_at ? probe->seen.last - paused_at : 0;
-	probe->settle = 2 * (probe->latency + probe->response) + LEAST_SETTLE;
-	return status ? status : vl_probe_drain(probe, length);
+			"the switch does not obey PFC of priority %u at the receiver's port: of %u "
+			"frames of DSCP %u, %u came through a pause, and none when it was over",
+			probe->config.priority, 2 * half, probe->config.dscp, arrived);
+	return status;
 }
 
 int vl_probe_open(struct vl_probe *probe, struct vl_probe_bench *bench,
@@ -347,7 +402,9 @@ int vl_probe_open(struct vl_probe *probe, struct vl_probe_bench *bench,
 		return vl_probe_fail(probe, -ENOMEM, "no memory");
 	bench->received = received;
 	bench->receiver = probe;
-	status = measure_latency(probe);
+	status = introduce(probe);
+	if (!status)
+		status = measure_latency(probe);
 	return status ? status : measure_response(probe);
 }
 

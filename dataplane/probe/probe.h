@@ -53,6 +53,8 @@ struct vl_probe {
 	uint64_t response;   /* ns, from a pause leaving to the last frame */
 	uint64_t settle;     /* ns after which nothing more comes of what was done */
 	uint64_t hold_until; /* ns, of the receiver's pause; 0: none */
+	const char *step;    /* that the caller was told of last; NULL: none */
+	double part;         /* of it that is done */
 	uint32_t cell;       /* bytes; 1: memory is not in cells; 0: not known yet */
 	char error[256];     /* what the last step that failed found wrong */
 };
@@ -83,7 +85,7 @@ int vl_probe_release(struct vl_probe *probe, uint64_t duration);
 /* Keeps the text and returns status. */
 int vl_probe_fail(struct vl_probe *probe, int status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Tells the caller how far a step has come; -EINTR: it wants no more. */
+/* Tells the caller how far a step has come, which every burst repeats; -EINTR: it wants no more. */
 int vl_probe_tell(struct vl_probe *probe, const char *step, double part);
 /* Nanoseconds that a frame takes on the line, rounded up. */
 uint64_t vl_probe_line_time(const struct vl_probe *probe, uint32_t length);
@@ -117,6 +119,7 @@ struct vl_probe_marking {
 
 struct vl_probe_drain_rate {
 	double rate;       /* bit/s on the line, preamble and gap included */
+	double error;      /* bit/s, a frame more or less */
 	uint64_t response; /* ns, from a pause leaving the receiver to the last frame */
 	uint64_t resume;   /* ns, from the end of a pause to the first frame */
 	uint64_t latency;  /* ns, of a short frame through the empty switch */

@@ -11,6 +11,8 @@
 /* Frames that a limit is to be counted in at least, and at most. */
 #define FINE   400u
 #define COARSE 60u
+/* With which all that a switch takes is filled at most. */
+#define MOST_FRAMES 50000.0
 /* Of the way to a guess that frames are let go at once. */
 #define QUICK 0.9
 /* The first guess, frames. */
@@ -163,13 +165,17 @@ int vl_probe_xoff(struct vl_probe *probe, struct vl_probe_limit *xoff)
 
 /* ---- XON --------------------------------------------------------------------------------- */
 
-/* A length whose frames divide bytes finely enough, and waste nothing of a cell. */
-static uint32_t fine_length(const struct vl_probe *probe, double bytes)
+/* A length whose frames divide bytes finely enough, and waste nothing of a cell, while a burst of
+ * them fills all bytes. */
+static uint32_t fine_length(const struct vl_probe *probe, double bytes, double all)
 {
 	uint32_t length = (uint32_t)(bytes / FINE / probe->cell) * probe->cell;
+	uint32_t least = (uint32_t)(all / MOST_FRAMES);
 
-	if (length < VL_PROBE_MIN_LENGTH)
-		length = (VL_PROBE_MIN_LENGTH + probe->cell - 1) / probe->cell * probe->cell;
+	if (least < VL_PROBE_MIN_LENGTH)
+		least = VL_PROBE_MIN_LENGTH;
+	if (length < least)
+		length = (least + probe->cell - 1) / probe->cell * probe->cell;
 	if (length > probe->config.most_length)
 		length = probe->config.most_length / probe->cell * probe->cell;
 	return length;
@@ -211,7 +217,8 @@ int vl_probe_xon(struct vl_probe *probe, struct vl_probe_limit *xon)
 
 	/* Coarsely first, then with frames that suit what was found. */
 	for (unsigned int round = 0; !status && round < 2; round++) {
-		uint32_t length = fine_length(probe, round ? most : xoff.size.value);
+		uint32_t length =
+			fine_length(probe, round ? most : xoff.size.value, xoff.size.value);
 		uint32_t before = 0, after = 0;
 
 		status = drain_to_xon(probe, length, xoff.size.most, guess, &before, &after);
@@ -230,7 +237,8 @@ int vl_probe_xon(struct vl_probe *probe, struct vl_probe_limit *xon)
 /* Sends more and more, whatever the switch says, until it loses some; *frames: those it took. */
 static int count_to_loss(struct vl_probe *probe, uint32_t length, uint32_t start, uint32_t *frames)
 {
-	for (uint32_t count = start; count <= VL_PROBE_MAX_BURST; count *= 2) {
+	for (uint32_t count = start;;
+	     count = count < VL_PROBE_MAX_BURST / 2 ? 2 * count : VL_PROBE_MAX_BURST) {
 		int status = vl_probe_fill(probe, count, length);
 
 		if (!status)
@@ -238,6 +246,8 @@ static int count_to_loss(struct vl_probe *probe, uint32_t length, uint32_t start
 		*frames = probe->seen.frames;
 		if (status || *frames < count)
 			return status;
+		if (count == VL_PROBE_MAX_BURST)
+			break;
 	}
 	return vl_probe_fail(probe, -ENODATA, "the switch took %u frames of %u B without a loss",
 			     VL_PROBE_MAX_BURST, length);
@@ -253,13 +263,15 @@ int vl_probe_headroom(struct vl_probe *probe, struct vl_probe_limit *headroom)
 
 	if (status)
 		return status;
-	length = fine_length(probe, xoff.size.value);
+	length = fine_length(probe, xoff.size.value, xoff.size.value);
 	status = count_to_loss(probe, length, 2 * FINE, &frames);
 	/* Coarsely first; then with frames that suit what is beyond XOFF. */
 	for (unsigned int i = 0; !status && i < 3; i++) {
 		double beyond = (double)frames * length - xoff.size.value;
 
-		length = fine_length(probe, beyond > length ? beyond : length) + i * probe->cell;
+		length = fine_length(probe, beyond > length ? beyond : length,
+				     xoff.size.value + beyond) +
+			 i * probe->cell;
 		if (length > probe->config.most_length)
 			break;
 		status = count_to_loss(probe, length,
@@ -284,7 +296,8 @@ int vl_probe_headroom(struct vl_probe *probe, struct vl_probe_limit *headroom)
 
 static int count_capacity(struct vl_probe *probe, uint32_t length, struct vl_probe_count *count)
 {
-	*count = (struct vl_probe_count){.length = length, .above = 1};
+	/* A frame's rest of room is left over below XOFF, and another beyond it. */
+	*count = (struct vl_probe_count){.length = length, .above = 2};
 	return count_to_loss(probe, length, FIRST_BURST, &count->frames);
 }
 
@@ -318,6 +331,7 @@ int vl_probe_drain_time(struct vl_probe *probe, struct vl_probe_drain_rate *drai
 	*drain = (struct vl_probe_drain_rate){
 		.rate = (double)(probe->seen.frames - 1) * (length + 24.0) * 8e9 /
 			(double)(probe->seen.last - probe->seen.first),
+		.error = (length + 24.0) * 8e9 / (double)(probe->seen.last - probe->seen.first),
 		.response = probe->response,
 		.resume = probe->seen.first - released,
 		.latency = probe->latency,

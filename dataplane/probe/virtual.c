@@ -20,6 +20,7 @@ struct station {
 struct vl_probe_virtual {
 	struct vl_probe_bench bench;
 	struct vl_network *network;
+	struct vl_node *node; /* the switch */
 	struct station stations[VL_PROBE_SIDES];
 };
 
@@ -111,6 +112,14 @@ static uint64_t now(void *context)
 	return vl_network_now(virtual->network);
 }
 
+static bool is_idle(void *context)
+{
+	const struct vl_probe_virtual *virtual = context;
+
+	return !virtual->stations[VL_PROBE_SENDER].head &&
+	       !virtual->stations[VL_PROBE_RECEIVER].head;
+}
+
 static bool add_station(struct vl_probe_virtual *virtual, enum vl_probe_side side, uint64_t rate)
 {
 	struct station *station = &virtual->stations[side];
@@ -148,6 +157,7 @@ static bool build(struct vl_probe_virtual *virtual, const struct vl_switch_confi
 	sw = vl_network_add_switch(virtual->network, "switch", config);
 	if (!sw)
 		return false;
+	virtual->node = sw;
 	for (unsigned int i = 0; i < VL_PROBE_SIDES; i++) {
 		if (vl_network_connect(virtual->network, virtual->stations[i].node, 0, sw, i,
 				       &cables[i], NULL))
@@ -175,6 +185,7 @@ struct vl_probe_virtual *vl_probe_virtual_create(const struct vl_switch_config *
 	virtual->bench.send = send;
 	virtual->bench.advance = advance;
 	virtual->bench.now = now;
+	virtual->bench.is_idle = is_idle;
 	if (build(virtual, config, cables))
 		return virtual;
 	snprintf(error, error_size, "%s", vl_network_error(virtual->network));
@@ -198,6 +209,11 @@ void vl_probe_virtual_destroy(struct vl_probe_virtual *virtual)
 	}
 	vl_network_destroy(virtual->network);
 	free(virtual);
+}
+
+const struct vl_switch *vl_probe_virtual_switch(const struct vl_probe_virtual *virtual)
+{
+	return vl_node_switch(virtual->node);
 }
 
 struct vl_probe_bench *vl_probe_virtual_bench(struct vl_probe_virtual *virtual)

@@ -16,6 +16,8 @@ struct vl_probe_virtual *vl_probe_virtual_create(const struct vl_switch_config *
 						 const struct vl_link_config cables[VL_PROBE_SIDES],
 						 char *error, size_t error_size);
 void vl_probe_virtual_destroy(struct vl_probe_virtual *bench); /* NULL is fine */
+/* The switch that is probed, for comparing with what was found. */
+const struct vl_switch *vl_probe_virtual_switch(const struct vl_probe_virtual *bench);
 struct vl_probe_bench *vl_probe_virtual_bench(struct vl_probe_virtual *bench);
 
 #endif
