@@ -4,6 +4,7 @@
 #include "apps/gen/run.h"
 
 #include "apps/gen/live.h"
+#include "dataplane/huge_pages.h"
 #include "dataplane/runtime/host.h"
 
 #include <stddef.h>
@@ -286,7 +287,11 @@ static bool tick(void *context, uint64_t now)
 		return false;
 	switch (control->phase) {
 	case PHASE_CONNECTING:
-		return least < GEN_READY || start_all(control, now);
+		if (least < GEN_READY)
+			return true;
+		/* Thousands of queue pairs are more than small pages' addresses are cached for. */
+		vl_huge_pages_collapse();
+		return start_all(control, vl_worker_now());
 	case PHASE_RUNNING:
 		if (control->live && now > run->started)
 			gen_live_update(control->live, &sum, now - run->started);
