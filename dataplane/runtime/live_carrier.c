@@ -150,6 +150,7 @@ static struct vl_frame *unwrap(struct live_part *part, struct live_wire *wire,
 {
 	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 	struct vl_carrier_packet packet;
+	struct vl_carrier_hello hello;
 	struct vl_frame *frame;
 
 	*to = mbuf->nb_segs == 1 ? find_link(wire, bytes, mbuf->data_len) : NULL;
@@ -157,8 +158,10 @@ static struct vl_frame *unwrap(struct live_part *part, struct live_wire *wire,
 		rte_pktmbuf_free(mbuf);
 		return NULL;
 	}
-	if (packet.kind == VL_CARRIER_HELLO) {
-		(*to)->carrier->owes_hello = true;
+	/* Answers are not answered, or two that run would go on doing so for ever; whoever still
+	 * waits for an answer takes the flow control packets of a link that runs for one. */
+	if (vl_carrier_read_hello(&packet, &hello)) {
+		(*to)->carrier->owes_hello |= !hello.is_answer;
 		rte_pktmbuf_free(mbuf);
 		return NULL;
 	}

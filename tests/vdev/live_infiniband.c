@@ -8,10 +8,13 @@
 
 #include "dataplane/runtime/live_network.h"
 
+#include <rte_mbuf.h>
+
 #include <string.h>
 #include <unistd.h>
 
 #include "dataplane/flow.h"
+#include "dataplane/infiniband/carrier.h"
 #include "dataplane/infiniband/subnet_program.h"
 #include "dataplane/port/port.h"
 #include "tests/support/hosts.h"
@@ -315,6 +318,42 @@ static void test_meeting(void)
 	vl_port_close(alone[1]);
 }
 
+static uint16_t (*transmit_uncounted)(struct vl_port *port, uint16_t queue, struct rte_mbuf **mbufs,
+				      uint16_t count);
+static unsigned int hellos;
+
+static uint16_t count_hellos(struct vl_port *port, uint16_t queue, struct rte_mbuf **mbufs,
+			     uint16_t count)
+{
+	for (uint16_t i = 0; i < count; i++) {
+		if (rte_pktmbuf_mtod(mbufs[i], const uint8_t *)[15] == VL_CARRIER_HELLO)
+			__atomic_add_fetch(&hellos, 1, __ATOMIC_RELAXED);
+	}
+	return transmit_uncounted(port, queue, mbufs, count);
+}
+
+/* The last hellos of the meeting are answers, and come when both ends run. */
+static void test_hellos_end(void)
+{
+	struct vl_port_operations counting;
+	unsigned int before;
+	struct halves halves;
+
+	build(&halves, 0);
+	CU_ASSERT_EQUAL(vl_live_network_meet(halves.network, 42, SECOND, &interrupted, &problem),
+			0);
+	counting = *halves.ends[0]->operations;
+	transmit_uncounted = counting.transmit;
+	counting.transmit = count_hellos;
+	halves.ends[0]->operations = halves.ends[1]->operations = &counting;
+	CU_ASSERT_EQUAL_FATAL(vl_live_network_start(halves.network, &problem), 0);
+	usleep(50000);
+	before = __atomic_load_n(&hellos, __ATOMIC_RELAXED);
+	usleep(50000);
+	CU_ASSERT_EQUAL(__atomic_load_n(&hellos, __ATOMIC_RELAXED), before);
+	destroy(&halves);
+}
+
 static void test_refusals(void)
 {
 	const struct vl_link_config cable = {.rate = RATE};
@@ -352,6 +391,7 @@ static void test_refusals(void)
 static const struct test tests[] = {
 	{"a_link_that_leaves", test_a_link_that_leaves},
 	{"loss_costs_no_credits", test_loss_costs_no_credits},
+	{"hellos_end", test_hellos_end},
 	{"meeting", test_meeting},
 	{"refusals", test_refusals},
 };
