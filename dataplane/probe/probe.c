@@ -10,6 +10,7 @@
 #include "transport/wire/headers.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -348,16 +349,21 @@ static int measure_latency(struct vl_probe *probe)
 /* Pauses while frames come, and looks when the last one came. */
 static int measure_response(struct vl_probe *probe)
 {
-	uint32_t length = VL_PROBE_MIN_LENGTH;
-	uint64_t line_time, paused_at;
-	uint32_t half, arrived;
+	uint64_t duration = RESPONSE_TIME + 4 * probe->latency, line_time, paused_at;
+	uint32_t length = VL_PROBE_MIN_LENGTH, half, arrived;
 	int status;
 
-	while ((RESPONSE_TIME + 4 * probe->latency) / vl_probe_line_time(probe, length) >
-	       VL_PROBE_MAX_BURST / 8)
+	while (duration / vl_probe_line_time(probe, length) > VL_PROBE_MAX_BURST / 8 &&
+	       length + VL_PROBE_MIN_LENGTH <= probe->config.most_length)
 		length += VL_PROBE_MIN_LENGTH;
 	line_time = vl_probe_line_time(probe, length);
-	half = (uint32_t)((RESPONSE_TIME + 4 * probe->latency) / line_time);
+	if (duration / line_time > VL_PROBE_MAX_BURST / 2)
+		return vl_probe_fail(probe, -ENOTSUP,
+				     "a frame takes %" PRIu64
+				     " ns from the sender to the receiver, too long for a pause "
+				     "to be seen in %u frames of %u B",
+				     probe->latency, VL_PROBE_MAX_BURST, length);
+	half = (uint32_t)(duration / line_time);
 	begin_burst(probe);
 	status = send_more(probe, half, length);
 	if (!status)

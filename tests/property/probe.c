@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "dataplane/probe/probe.h"
 #include "dataplane/probe/virtual.h"
@@ -178,10 +179,29 @@ static void test_random_configurations(void)
 	CU_ASSERT_EQUAL(good, CONFIGURATIONS);
 }
 
+/* A line so long, at this rate, that frames as long as they may be do not fill it. */
+static void test_too_far(void)
+{
+	const struct vl_probe_config config = {.dscp = DSCP, .priority = PRIORITY};
+	struct truth truth = make_truth(1);
+	struct vl_probe_virtual *bench;
+	struct vl_probe probe = {0};
+
+	truth.rate = UINT64_C(400000000000);
+	truth.propagation[0] = truth.propagation[1] = 5000000;
+	bench = make_bench(&truth);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(bench);
+	CU_ASSERT_EQUAL(vl_probe_open(&probe, vl_probe_virtual_bench(bench), &config), -ENOTSUP);
+	CU_ASSERT_PTR_NOT_NULL(strstr(probe.error, "too long"));
+	vl_probe_close(&probe);
+	vl_probe_virtual_destroy(bench);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 		{"random_configurations", test_random_configurations},
+		{"too_far", test_too_far},
 	};
 
 	return RUN_SUITE("property/probe", tests, argc, argv);
