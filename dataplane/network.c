@@ -3,6 +3,8 @@
 
 /* Building a network. */
 
+#include "dataplane/network.h"
+
 #include "dataplane/network_private.h"
 
 #include <errno.h>

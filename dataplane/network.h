@@ -70,8 +70,9 @@ int vl_network_connect(struct vl_network *network, struct vl_node *a, uint32_t p
 /* The link that leaves a node by a port; NULL: none. */
 struct vl_fabric_link *vl_network_link(const struct vl_node *node, uint32_t port);
 /* Gives every Ethernet switch a route to every endpoint, by the fewest hops; where several ports
- * are equally good, each flow takes one of them (dataplane/fabric/forwarding.h). InfiniBand's are the subnet manager's to set (network_subnet.h).
- * -ENETUNREACH: a switch has no way to an endpoint. */
+ * are equally good, each flow takes one of them (dataplane/fabric/forwarding.h). InfiniBand's are
+ * the subnet manager's to set (network_subnet.h). -ENETUNREACH: a switch has no way to an
+ * endpoint. */
 int vl_network_route(struct vl_network *network);
 
 struct vl_tap {

@@ -79,8 +79,11 @@ static uint64_t analyse(struct vl_verdict *verdict, const struct vl_frame *frame
 		.data = frame->data,
 		.captured_length = frame->length,
 		.original_length = frame->length,
-		.frame = {VL_CAPTURE_FRAME_parseable, VL_LINK_ETHERNET, frame->data, frame->length,
-			  frame->length},
+		.frame = {.kind = VL_CAPTURE_FRAME_parseable,
+			  .link = VL_LINK_ETHERNET,
+			  .data = frame->data,
+			  .length = frame->length,
+			  .wire_length = frame->length},
 	};
 
 	inspect_analysis_add(verdict->analysis, &captured);

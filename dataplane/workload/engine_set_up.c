@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-#include "dataplane/workload/engine.h"
-
-#include "dataplane/workload/engine_private.h"
 #include "dataplane/workload/engine_set_up.h"
+
+#include "dataplane/workload/engine.h"
+#include "dataplane/workload/engine_private.h"
 
 #include <errno.h>
 #include <stdarg.h>

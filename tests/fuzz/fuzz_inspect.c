@@ -44,7 +44,11 @@ static void add_packet(struct inspect_analysis *analysis, const uint8_t *data, u
 		.data = frame,
 		.captured_length = length,
 		.original_length = wire_length,
-		.frame = {VL_CAPTURE_FRAME_parseable, link, frame, length, wire_length},
+		.frame = {.kind = VL_CAPTURE_FRAME_parseable,
+			  .link = link,
+			  .data = frame,
+			  .length = length,
+			  .wire_length = wire_length},
 	};
 	struct vl_packet parsed;
 

@@ -104,8 +104,11 @@ uint64_t feed(const uint8_t *frame, uint32_t length, uint32_t captured, enum vl_
 		.data = frame,
 		.captured_length = captured ? captured : length,
 		.original_length = length,
-		.frame = {VL_CAPTURE_FRAME_parseable, link, frame, captured ? captured : length,
-			  length},
+		.frame = {.kind = VL_CAPTURE_FRAME_parseable,
+			  .link = link,
+			  .data = frame,
+			  .length = captured ? captured : length,
+			  .wire_length = length},
 	};
 
 	inspect_analysis_add(analysis, &packet);

@@ -59,7 +59,7 @@ struct vl_dcqcn_parameters {
 #define VL_CCT_ENTRIES 128u
 #define VL_INFINIBAND_CC_PARAMETERS(X)                                                             \
 	X(ccti_increase, 1, 0, 255, "entries", "added to CCTI by a BECN")                          \
-	X(ccti_timer, 50, 0, 65535, "1.024 us", "after which CCTI is one less; 0: never")         \
+	X(ccti_timer, 50, 0, 65535, "1.024 us", "after which CCTI is one less; 0: never")          \
 	X(ccti_min, 0, 0, 127, "entries", "least CCTI")                                            \
 	X(ccti_limit, 127, 0, 127, "entries", "largest CCTI")                                      \
 	X(trigger_threshold, 2, 0, 255, "entries", "a CCTI that is counted as an event")

@@ -229,7 +229,7 @@ int vl_query_port(const struct vl_device *device, uint8_t port, struct ibv_port_
 	attr->pkey_tbl_len = (uint16_t)config->pkey_count;
 	attr->max_msg_sz = VL_MAX_MESSAGE;
 	attr->max_vl_num = is_infiniband(device) ? 5 : 4; /* VL0 to VL14, or to VL7 */
-	attr->phys_state = 5; /* LinkUp */
+	attr->phys_state = 5;                             /* LinkUp */
 	attr->bad_pkey_cntr = (uint32_t)device->drops[VL_DROP_pkey];
 	attr->qkey_viol_cntr = (uint32_t)device->drops[VL_DROP_qkey];
 	attr->link_layer =
