@@ -99,7 +99,7 @@ static bool send(void *context, enum vl_probe_side which, const uint8_t *data, u
 		if (mbuf)
 			break;
 		if (length + RTE_PKTMBUF_HEADROOM > rte_pktmbuf_data_room_size(side->mempool) ||
-		    vl_ports_interrupted() || vl_worker_now() - start > PATIENCE)
+		    vl_worker_now() - start > PATIENCE)
 			return false;
 		poll_once(live);
 	}

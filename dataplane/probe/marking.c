@@ -46,10 +46,13 @@ static int look(struct search *search, uint32_t count, uint32_t part, uint32_t *
 {
 	struct vl_probe *probe = search->probe;
 	uint32_t early, late;
-	int status = vl_probe_fill(probe, count, search->length);
+	int status;
 
-	if (!status)
-		status = vl_probe_drain(probe, search->length);
+	do {
+		status = vl_probe_fill(probe, count, search->length);
+		if (!status)
+			status = vl_probe_drain(probe, search->length);
+	} while (vl_probe_again(probe, status));
 	if (!status)
 		status = vl_probe_tell(probe, "ecn", 0);
 	if (status)
@@ -170,6 +173,11 @@ static int sample(struct search *search, struct vl_marking_curve *curve)
 		if (search->probe->sent + count > search->probe->config.most_frames)
 			break;
 		status = add_burst(search, count);
+		if (vl_probe_again(search->probe, status)) {
+			status = 0;
+			burst--;
+			continue;
+		}
 		if (status || burst % CHECK_EVERY)
 			continue;
 		status = fit(search, curve);

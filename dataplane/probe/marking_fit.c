@@ -10,6 +10,7 @@
 /* Levels beyond the last unmarked one that Kmax may lie beyond. */
 #define BEYOND 64u
 #define LEAST  1e-12
+#define RARE   0.1
 
 struct fit {
 	const struct vl_marking_level *levels;
@@ -101,9 +102,9 @@ static void find_errors(const struct fit *fit, double slope, double step,
 
 	for (uint32_t i = 0; i < fit->count && fit->levels[i].bytes <= curve->kmax; i++) {
 		double x = fit->levels[i].bytes - curve->kmin;
-		double p = slope * x;
-		double weight =
-			x > 0 ? (double)fit->levels[i].frames / fmax(p * (1 - p), LEAST) : 0;
+		double frames = (double)fit->levels[i].frames, p = slope * x;
+		/* Where not even one mark is to be expected, a level says less than its slope. */
+		double weight = x > 0 && frames > 0 ? frames / fmax(p * (1 - p), RARE / frames) : 0;
 
 		/* dp/dkmin = -slope, dp/dslope = x */
 		kk += weight * slope * slope;

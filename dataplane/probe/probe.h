@@ -53,6 +53,8 @@ struct vl_probe {
 	uint64_t response;   /* ns, from a pause leaving to the last frame */
 	uint64_t settle;     /* ns after which nothing more comes of what was done */
 	uint64_t hold_until; /* ns, of the receiver's pause; 0: none */
+	uint32_t lapses;     /* pauses that ran out as the machine did not renew them in time */
+	bool has_lapsed;     /* and frames of the burst may still be on their way */
 	const char *step;    /* that the caller was told of last; NULL: none */
 	double part;         /* of it that is done */
 	uint32_t cell;       /* bytes; 1: memory is not in cells; 0: not known yet */
@@ -67,6 +69,10 @@ int vl_probe_open(struct vl_probe *probe, struct vl_probe_bench *bench,
 void vl_probe_close(struct vl_probe *probe); /* fine on zeros */
 
 /* ---- Steps: 0, or a negative errno value with the error -------------------------------- */
+
+/* Whether a step that failed is worth another attempt: -ETIME says that a pause ran out before the
+ * machine renewed it, so that what stood in the switch is not known. Too many are not. */
+bool vl_probe_again(const struct vl_probe *probe, int status);
 
 /* The receiver pauses the class from now on, or lets it go. */
 int vl_probe_hold(struct vl_probe *probe, bool holds);

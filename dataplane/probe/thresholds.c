@@ -116,6 +116,17 @@ static uint32_t telling_length(uint32_t least, uint32_t most)
 	return (cells * least + cells * most) / 2;
 }
 
+static int count_again(struct vl_probe *probe, count_function count_frames, uint32_t length,
+		       struct vl_probe_count *count)
+{
+	int status;
+
+	do
+		status = count_frames(probe, length, count);
+	while (vl_probe_again(probe, status));
+	return status;
+}
+
 /* By frames of several lengths; then of those that tell the sizes of cells apart that are left. */
 static int find_limit(struct vl_probe *probe, count_function count_frames, double bytes,
 		      const char *step, struct vl_probe_limit *limit)
@@ -131,14 +142,15 @@ static int find_limit(struct vl_probe *probe, count_function count_frames, doubl
 		if (lengths[i] > probe->config.most_length || frames < COARSE ||
 		    frames > VL_PROBE_MAX_BURST / 4.0)
 			continue;
-		status = count_frames(probe, lengths[i], &counts[count++]);
+		status = count_again(probe, count_frames, lengths[i], &counts[count++]);
 		if (!status)
 			status = vl_probe_tell(probe, step, (double)(i + 1) / (LENGTHS + TELLING));
 	}
 	for (unsigned int i = 0; !status && !probe->cell && i < TELLING; i++) {
 		if (!vl_probe_cell_range(counts, count, &least, &most) || least == most)
 			break;
-		status = count_frames(probe, telling_length(least, most), &counts[count++]);
+		status = count_again(probe, count_frames, telling_length(least, most),
+				     &counts[count++]);
 	}
 	if (status)
 		return status;
@@ -154,8 +166,11 @@ static int find_limit(struct vl_probe *probe, count_function count_frames, doubl
 int vl_probe_xoff(struct vl_probe *probe, struct vl_probe_limit *xoff)
 {
 	uint32_t order, first = lengths[LENGTHS / 2];
-	int status = find_order(probe, first, &order);
+	int status;
 
+	do
+		status = find_order(probe, first, &order);
+	while (vl_probe_again(probe, status));
 	if (!status)
 		status = find_limit(probe, count_xoff, (double)order * first, "xoff", xoff);
 	if (!status)
@@ -221,7 +236,10 @@ int vl_probe_xon(struct vl_probe *probe, struct vl_probe_limit *xon)
 			fine_length(probe, round ? most : xoff.size.value, xoff.size.value);
 		uint32_t before = 0, after = 0;
 
-		status = drain_to_xon(probe, length, xoff.size.most, guess, &before, &after);
+		do
+			status =
+				drain_to_xon(probe, length, xoff.size.most, guess, &before, &after);
+		while (vl_probe_again(probe, status));
 		least = (double)after * length;
 		most = (double)before * length;
 		guess = most + 16.0 * length;
@@ -239,10 +257,13 @@ static int count_to_loss(struct vl_probe *probe, uint32_t length, uint32_t start
 {
 	for (uint32_t count = start;;
 	     count = count < VL_PROBE_MAX_BURST / 2 ? 2 * count : VL_PROBE_MAX_BURST) {
-		int status = vl_probe_fill(probe, count, length);
+		int status;
 
-		if (!status)
-			status = vl_probe_drain(probe, length);
+		do {
+			status = vl_probe_fill(probe, count, length);
+			if (!status)
+				status = vl_probe_drain(probe, length);
+		} while (vl_probe_again(probe, status));
 		*frames = probe->seen.frames;
 		if (status || *frames < count)
 			return status;
