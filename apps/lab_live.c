@@ -231,6 +231,7 @@ static void report_wires(const struct lab *lab)
 {
 	const struct vl_scenario *scenario = lab->run->scenario;
 	const struct vl_lab_split *split = lab->run->split;
+	struct vl_live_counters workers;
 
 	if (split)
 		fprintf(stderr,
@@ -251,6 +252,12 @@ static void report_wires(const struct lab *lab)
 			counters->tx_link_packets, counters->rx_packets, counters->rx_link_packets,
 			counters->rx_lost, counters->rx_late, counters->rx_malformed);
 	}
+	workers = vl_live_network_counters(lab->network, 0);
+	if (workers.wire_foreign || workers.wire_unknown_link)
+		fprintf(stderr,
+			"verbline lab: dropped %" PRIu64 " frames of others that came by these "
+			"ports, and %" PRIu64 " of links that do not end here\n",
+			workers.wire_foreign, workers.wire_unknown_link);
 }
 
 /* ---- Both ------------------------------------------------------------------------------- */

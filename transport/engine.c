@@ -228,8 +228,10 @@ static bool remember_sender(struct vl_qp *qp, const struct vl_packet *packet)
 		.destination_gid = packet->source_gid,
 	};
 
+	if (vl_path_init(&qp->path, &attr))
+		return false;
 	qp->notification_qpn = packet->source_qpn;
-	return !vl_path_init(&qp->path, &attr);
+	return true;
 }
 
 /*

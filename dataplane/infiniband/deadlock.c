@@ -228,10 +228,11 @@ static uint32_t shorten_cycle(struct dependencies *graph, uint32_t start)
 				continue;
 			graph->channels[next].seen = true;
 			graph->channels[next].came_from = from;
-			if (next == start)
-				taken = queued = graph->count;
-			else
-				graph->stack[queued++] = next;
+			if (next == start) {
+				taken = queued;
+				break;
+			}
+			graph->stack[queued++] = next;
 		}
 	}
 	for (at = graph->channels[start].came_from; at != start; at = graph->channels[at].came_from)

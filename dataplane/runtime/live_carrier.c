@@ -144,6 +144,12 @@ static struct live_port *find_link(struct live_wire *wire, const uint8_t *frame,
 	return NULL;
 }
 
+/* What can be read of a frame: none of ours is longer than a buffer. */
+static uint32_t first_part(const struct rte_mbuf *mbuf)
+{
+	return mbuf->nb_segs == 1 ? mbuf->data_len : 0;
+}
+
 /* The frame inside an mbuf, which it then owns; NULL: there is none, and the mbuf is freed. */
 static struct vl_frame *unwrap(struct live_part *part, struct live_wire *wire,
 			       struct rte_mbuf *mbuf, struct live_port **to)
@@ -153,7 +159,7 @@ static struct vl_frame *unwrap(struct live_part *part, struct live_wire *wire,
 	struct vl_carrier_hello hello;
 	struct vl_frame *frame;
 
-	*to = mbuf->nb_segs == 1 ? find_link(wire, bytes, mbuf->data_len) : NULL;
+	*to = find_link(wire, bytes, first_part(mbuf));
 	if (!*to || !vl_carrier_read(&(*to)->carrier->end, bytes, mbuf->data_len, &packet)) {
 		rte_pktmbuf_free(mbuf);
 		return NULL;
@@ -286,7 +292,7 @@ static int hear(struct live_wire *wire, struct rte_mbuf *mbuf, uint64_t digest,
 		struct vl_error *error)
 {
 	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
-	struct live_port *port = mbuf->nb_segs == 1 ? find_link(wire, bytes, mbuf->data_len) : NULL;
+	struct live_port *port = find_link(wire, bytes, first_part(mbuf));
 	struct vl_carrier_packet packet;
 	struct vl_carrier_hello hello;
 

@@ -595,12 +595,19 @@ struct vl_live_counters vl_live_network_counters(const struct vl_live_network *n
 						 unsigned int worker)
 {
 	const struct live_part *part = &network->parts[worker];
-
-	return (struct vl_live_counters){
+	struct vl_live_counters counters = {
 		.worker = vl_worker_counters(part->worker),
 		.mempool_exhausted = part->pool.exhausted,
 		.overruns = part->overruns,
 		.late_rounds = part->late_rounds,
 		.late_time = part->late_time,
 	};
+
+	for (uint32_t i = 0; i < network->wire_count; i++) {
+		if (network->wires[i].worker != worker)
+			continue;
+		counters.wire_foreign += network->wires[i].rx_foreign;
+		counters.wire_unknown_link += network->wires[i].rx_unknown_link;
+	}
+	return counters;
 }

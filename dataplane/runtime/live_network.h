@@ -58,6 +58,9 @@ struct vl_live_counters {
 		late_rounds; /* rounds that began more than VL_LIVE_SLACK_NS after the one before */
 	uint64_t late_time;  /* ns that passed there: the lines' time then is lost. Mostly other
 				programs ran on the worker's CPU */
+	/* Frames dropped at ports by which links leave. */
+	uint64_t wire_foreign;      /* no links' frames, or in several buffers */
+	uint64_t wire_unknown_link; /* of links that have no end at that port */
 };
 
 struct vl_live_network *vl_live_network_create(const struct vl_live_network_config *config,

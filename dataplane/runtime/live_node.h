@@ -29,7 +29,7 @@ struct live_wire {
 	uint32_t link_count;
 	struct rte_mbuf *pending[VL_PORT_BURST]; /* sent, and not yet handed on */
 	uint16_t pending_count;
-	uint64_t rx_foreign, rx_unknown_link;
+	uint64_t rx_foreign, rx_unknown_link; /* dropped; see struct vl_live_counters */
 };
 
 /* The end of a link that leaves by a wire. */

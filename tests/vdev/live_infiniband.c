@@ -354,6 +354,60 @@ static void test_hellos_end(void)
 	destroy(&halves);
 }
 
+/* To the port that a link leaves by: of no link, of another one, and of this one in two buffers. */
+static void send_others(struct rte_mempool *mempool, struct vl_port *port)
+{
+	static const uint8_t mac[6] = {2};
+	struct vl_carrier carrier;
+	struct rte_mbuf *mbufs[3];
+
+	CU_ASSERT_EQUAL_FATAL(rte_pktmbuf_alloc_bulk(mempool, mbufs, 3), 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		uint8_t *bytes = (uint8_t *)rte_pktmbuf_append(mbufs[i], VL_CARRIER_LEAST_FRAME);
+
+		memset(bytes, 0, VL_CARRIER_LEAST_FRAME);
+		vl_carrier_init(&carrier, mac, mac, i == 2 ? 5 : 6, 1);
+		if (i)
+			vl_carrier_write(&carrier, bytes, VL_CARRIER_LINK_PACKET,
+					 VL_FLOW_CONTROL_LENGTH);
+	}
+	mbufs[2]->next = rte_pktmbuf_alloc(mempool);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mbufs[2]->next);
+	mbufs[2]->nb_segs = 2;
+	CU_ASSERT_EQUAL(vl_port_transmit(port, 0, mbufs, 3), 3);
+}
+
+static void test_frames_of_others(void)
+{
+	struct vl_live_counters counters;
+	struct vl_live_network *network;
+	struct vl_live_node *sw;
+	struct vl_port *ends[2];
+	struct halves halves = {0};
+
+	network = vl_live_network_create(
+		&(struct vl_live_network_config){.worker_count = 1, .frame_count = 1024}, &problem);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(network);
+	halves.network = network;
+	sw = add_switch(&halves, 0);
+	CU_ASSERT_EQUAL_FATAL(vl_ring_link_open("others", 1, 64, ends, &problem), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_live_network_carry(network, sw, 1,
+						    &(struct vl_link_config){.rate = RATE}, ends[0],
+						    5, &problem),
+			      0);
+	send_others(vl_live_network_mempool(network, 0), ends[1]);
+	CU_ASSERT_EQUAL_FATAL(vl_live_network_start(network, &problem), 0);
+	usleep(20000);
+	vl_live_network_stop(network);
+	counters = vl_live_network_counters(network, 0);
+	CU_ASSERT_EQUAL(counters.wire_foreign, 2);
+	CU_ASSERT_EQUAL(counters.wire_unknown_link, 1);
+	CU_ASSERT_EQUAL(vl_live_network_carrier(sw, 1)->counters.rx_link_packets, 0);
+	vl_live_network_destroy(network);
+	vl_port_close(ends[0]);
+	vl_port_close(ends[1]);
+}
+
 static void test_refusals(void)
 {
 	const struct vl_link_config cable = {.rate = RATE};
@@ -393,6 +447,7 @@ static const struct test tests[] = {
 	{"loss_costs_no_credits", test_loss_costs_no_credits},
 	{"hellos_end", test_hellos_end},
 	{"meeting", test_meeting},
+	{"frames_of_others", test_frames_of_others},
 	{"refusals", test_refusals},
 };
 
