@@ -11,6 +11,7 @@
 #include "apps/scenario/switch_config.h"
 #include "dataplane/huge_pages.h"
 #include "dataplane/network.h"
+#include "dataplane/network_audit.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -276,6 +277,20 @@ static int run_to_end(struct lab *lab)
 	return 0;
 }
 
+/* Results of a network that loses count of its frames are worth nothing. */
+static int audit(const struct lab *lab, char *error, size_t error_size)
+{
+	char found[256];
+
+	if (vl_network_audit(lab->network, found, sizeof(found)))
+		return 0;
+	snprintf(error, error_size,
+		 "the emulation has lost count, which is a bug of verbline: %s; please report it "
+		 "with the scenario and the seed",
+		 found);
+	return -EPROTO;
+}
+
 int vl_lab_run_virtual(const struct vl_lab_run *run, char *error, size_t error_size)
 {
 	struct lab lab = {.run = run};
@@ -288,6 +303,8 @@ int vl_lab_run_virtual(const struct vl_lab_run *run, char *error, size_t error_s
 		if (lab.capture_error)
 			snprintf(error, error_size, "%s", vl_capture_writer_message(run->capture));
 		run->results->events = vl_executor_event_count(vl_network_executor(lab.network));
+		if (!status)
+			status = audit(&lab, error, error_size);
 		vl_lab_meter_finish(lab.meter);
 		if (vl_lab_measure_workloads(lab.fabric, run->results) && !status) {
 			status = -ENOMEM;

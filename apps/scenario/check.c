@@ -246,6 +246,12 @@ static void check_outstanding(struct vl_loader *loader, const struct vl_scenario
 
 /* ---- Times and outputs ------------------------------------------------------------------- */
 
+static bool is_override(const struct vl_loader *loader, const struct vl_section *section,
+			const char *field)
+{
+	return vl_section_place(loader, section, field).override >= 0;
+}
+
 static void check_times(struct vl_loader *loader, struct vl_scenario *scenario)
 {
 	const struct vl_scenario_flow *flows = scenario->flows.elements;
@@ -255,6 +261,11 @@ static void check_times(struct vl_loader *loader, struct vl_scenario *scenario)
 		all_counted = all_counted && flows[i].messages;
 	if (!vl_section_has(&vl_scenario_schema, &scenario->section, "warm_up"))
 		scenario->warm_up = all_counted ? 0 : scenario->duration / 2;
+	else if (scenario->warm_up >= scenario->duration &&
+		 is_override(loader, &scenario->section, "duration") &&
+		 !is_override(loader, &scenario->section, "warm_up"))
+		/* Who asks for a shorter run need not know of it. */
+		scenario->warm_up = scenario->duration / 2;
 	else if (scenario->warm_up >= scenario->duration)
 		vl_section_problem(loader, &scenario->section, "warm_up",
 				   "leaves nothing to measure; it must be shorter than the "

@@ -4,6 +4,7 @@
 /* Endpoints, switches and links together, in virtual time. */
 
 #include "dataplane/network.h"
+#include "dataplane/network_audit.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -370,6 +371,32 @@ static void test_lossy_incast(void)
 	finish(&star);
 }
 
+/* What has been counted is audited: one frame too many is found on the link and in the switch. */
+static void test_audit(void)
+{
+	struct vl_switch_config config = lossless_config(4200);
+	struct star star;
+	char text[256] = "";
+
+	incast(&star, &config);
+	CU_ASSERT_TRUE(vl_network_audit(star.network, text, sizeof(text)));
+	CU_ASSERT_STRING_EQUAL(text, "");
+	vl_network_link(star.hosts[0], 0)->counters.frames_tx++;
+	CU_ASSERT_FALSE(vl_network_audit(star.network, text, sizeof(text)));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "frames on the link"));
+	vl_network_link(star.hosts[0], 0)->counters.frames_tx--;
+	port_of(&star, 5)->queue_counters[3].drop_headroom--;
+	CU_ASSERT_FALSE(vl_network_audit(star.network, text, sizeof(text)));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "frames through the switch"));
+	port_of(&star, 5)->queue_counters[3].drop_headroom++;
+	port_of(&star, 2)->groups[3].used++;
+	CU_ASSERT_FALSE(vl_network_audit(star.network, text, sizeof(text)));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "bytes of packet memory"));
+	port_of(&star, 2)->groups[3].used--;
+	finish_time(&star);
+	finish(&star);
+}
+
 /* ---- A receiver that pauses the switch ------------------------------------------------------ */
 
 static struct {
@@ -533,6 +560,7 @@ int main(int argc, char **argv)
 		{"lossless_incast", test_lossless_incast},
 		{"too_little_headroom", test_too_little_headroom},
 		{"lossy_incast", test_lossy_incast},
+		{"audit", test_audit},
 		{"endpoint_pauses_its_peer", test_endpoint_pauses_its_peer},
 		{"pause_ends_by_itself", test_pause_ends_by_itself},
 		{"two_switches", test_two_switches},

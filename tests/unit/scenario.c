@@ -443,6 +443,19 @@ static void test_overrides(void)
 }
 
 /* One node under many names, and a node inside itself. */
+/* Who asks for a shorter run gets one, unless it is the warm-up that was asked for too. */
+static void test_shorter_than_the_warm_up(void)
+{
+	struct vl_texts shorter = {{"duration=10ms"}, 1};
+	struct vl_texts both = {{"duration=10ms", "warm_up=10ms"}, 2};
+	struct vl_scenario *scenario = parse(BASE "warm_up: 50ms\n", &shorter);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);
+	CU_ASSERT_EQUAL(scenario->warm_up, 5000000);
+	vl_scenario_free(scenario);
+	CU_ASSERT_PTR_NULL(parse(BASE "warm_up: 50ms\n", &both));
+}
+
 static void test_aliases(void)
 {
 	struct vl_scenario *scenario =
@@ -510,6 +523,7 @@ static const struct test tests[] = {
 	{"contradictions", test_contradictions},
 	{"many", test_many},
 	{"overrides", test_overrides},
+	{"shorter_than_the_warm_up", test_shorter_than_the_warm_up},
 	{"aliases", test_aliases},
 	{"files", test_files},
 };
