@@ -37,45 +37,64 @@ static void measure(const struct vl_scenario *scenario, unsigned int start, unsi
 struct ways {
 	const struct vl_scenario *scenario;
 	unsigned int *to_line, *from_line, *here, *order;
-	unsigned int destination;
 };
 
-static bool step_crosses(struct ways *ways, unsigned int from, unsigned int to)
+static bool lies_between(const struct ways *ways, unsigned int from, unsigned int to)
 {
 	unsigned int line = ways->scenario->bottleneck.node;
 
 	if (ways->from_line[to] == FAR || (from != line && ways->to_line[from] == FAR))
 		return false;
-	if (ways->destination != to) {
-		measure(ways->scenario, to, ways->here, ways->order);
-		ways->destination = to;
-	}
 	return ways->to_line[from] + 1 + ways->from_line[to] == ways->here[from];
+}
+
+/* By destination and source: a plan may have millions of steps between few ranks. */
+static void mark_pairs(const struct vl_workload_plan *plan, bool *pairs)
+{
+	for (uint32_t i = 0; i < plan->step_count; i++) {
+		const struct vl_step *step = &plan->steps[i];
+
+		if (step->kind != VL_STEP_COMPUTE)
+			pairs[(size_t)step->destination * plan->rank_count + step->source] = true;
+	}
+}
+
+static bool any_crosses(const struct ways *ways, const struct vl_scenario_workload *workload,
+			const bool *pairs)
+{
+	uint32_t ranks = workload->plan.rank_count;
+
+	for (uint32_t to = 0; to < ranks; to++) {
+		measure(ways->scenario, workload->ranks[to], ways->here, ways->order);
+		for (uint32_t from = 0; from < ranks; from++) {
+			if (pairs[(size_t)to * ranks + from] &&
+			    lies_between(ways, workload->ranks[from], workload->ranks[to]))
+				return true;
+		}
+	}
+	return false;
 }
 
 bool vl_scenario_workload_crosses(const struct vl_scenario *scenario,
 				  const struct vl_scenario_workload *workload)
 {
-	size_t nodes = scenario->node_count;
+	size_t nodes = scenario->node_count, ranks = workload->plan.rank_count;
 	unsigned int *memory = malloc(4 * nodes * sizeof(*memory));
-	unsigned int line = scenario->bottleneck.node, next;
-	bool crosses = false;
+	bool *pairs = calloc(ranks * ranks, sizeof(*pairs)), crosses = false;
+	unsigned int line = scenario->bottleneck.node;
 	struct ways ways;
 
-	if (!memory)
-		return false;
-	ways = (struct ways){scenario,           memory, memory + nodes, memory + 2 * nodes,
-			     memory + 3 * nodes, FAR};
-	next = vl_scenario_port(scenario, line, scenario->bottleneck.port)->neighbour;
-	measure(scenario, line, ways.to_line, ways.order);
-	measure(scenario, next, ways.from_line, ways.order);
-	for (uint32_t i = 0; !crosses && i < workload->plan.step_count; i++) {
-		const struct vl_step *step = &workload->plan.steps[i];
-
-		if (step->kind != VL_STEP_COMPUTE)
-			crosses = step_crosses(&ways, workload->ranks[step->source],
-					       workload->ranks[step->destination]);
+	if (memory && pairs) {
+		ways = (struct ways){scenario, memory, memory + nodes, memory + 2 * nodes,
+				     memory + 3 * nodes};
+		measure(scenario, line, ways.to_line, ways.order);
+		measure(scenario,
+			vl_scenario_port(scenario, line, scenario->bottleneck.port)->neighbour,
+			ways.from_line, ways.order);
+		mark_pairs(&workload->plan, pairs);
+		crosses = any_crosses(&ways, workload, pairs);
 	}
 	free(memory);
+	free(pairs);
 	return crosses;
 }
