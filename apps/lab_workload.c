@@ -21,6 +21,7 @@ struct vl_lab_workloads {
 	const struct vl_scenario *scenario;
 	struct vl_workload_engine *engine;
 	void *memory; /* that all endpoints share; NULL: each has its own */
+	uint32_t largest_message;
 	/* Ideal paths to a destination by source, worked out when first asked for. */
 	struct vl_workload_path **paths;
 	bool is_out_of_memory;
@@ -50,7 +51,7 @@ static int create_engine(struct vl_lab_workloads *workloads, const struct vl_lab
 			 const struct vl_lab_workload_host *host)
 {
 	const struct vl_scenario *scenario = workloads->scenario;
-	uint32_t largest = largest_message(scenario);
+	uint32_t largest = workloads->largest_message;
 	struct vl_endpoint **endpoints = calloc(scenario->endpoint_count, sizeof(*endpoints));
 	int status = endpoints ? 0 : -ENOMEM;
 
@@ -85,12 +86,13 @@ static uint8_t timeout_of(const struct vl_scenario_workload *workload,
 	return LIVE_TIMEOUT;
 }
 
-static struct vl_workload_config workload_config(const struct vl_scenario *scenario,
+static struct vl_workload_config workload_config(const struct vl_lab_workloads *workloads,
 						 const struct vl_scenario_workload *workload,
 						 const struct vl_lab_workload_host *host,
 						 unsigned int number)
 {
-	uint32_t message = (uint32_t)workload->message_size, largest = largest_message(scenario);
+	const struct vl_scenario *scenario = workloads->scenario;
+	uint32_t message = (uint32_t)workload->message_size, largest = workloads->largest_message;
 
 	return (struct vl_workload_config){
 		.name = workload->name,
@@ -135,6 +137,7 @@ int vl_lab_connect_workloads(struct vl_lab_fabric *fabric, const struct vl_lab_w
 	fabric->workloads = workloads;
 	if (workloads) {
 		workloads->scenario = scenario;
+		workloads->largest_message = largest_message(scenario);
 		workloads->paths =
 			calloc(scenario->endpoint_count, sizeof(struct vl_workload_path *));
 	}
@@ -145,7 +148,7 @@ int vl_lab_connect_workloads(struct vl_lab_fabric *fabric, const struct vl_lab_w
 		return status;
 	}
 	for (unsigned int i = 0; !status && i < scenario->workloads.count; i++) {
-		config = workload_config(scenario, &list[i], host, i);
+		config = workload_config(workloads, &list[i], host, i);
 		status = vl_workload_engine_add(workloads->engine, &config);
 	}
 	if (!status)
