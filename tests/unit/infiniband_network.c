@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "dataplane/network_audit.h"
 #include "tests/support/infiniband.h"
 #include "tests/support/suite.h"
 #include "transport/wire/headers.h"
@@ -44,6 +45,40 @@ static void test_loss(void)
 	CU_ASSERT_EQUAL(vl_device_drops(vl_node_endpoint(fabric.hosts[1])->device)[VL_DROP_icrc],
 			0);
 	fabric_destroy(&fabric);
+}
+
+/* Lines as no InfiniBand has them: packets come twice, late or out of order, so that more come than
+ * there are credits for. */
+static void test_lines_that_break_credits(void)
+{
+	static const struct vl_impairments impairments[] = {
+		{.duplicate = 0.05}, {.reorder = 0.05}, {.jitter = 5000}};
+	struct vl_flow_config flow = fabric_flow();
+	char text[256] = "";
+
+	flow.depth = 16;
+	for (unsigned int i = 0; i < 3; i++) {
+		struct fabric fabric;
+		uint64_t overruns = 0;
+
+		fabric_init(&fabric);
+		fabric_add_switch(&fabric);
+		fabric.link.impairments = impairments[i];
+		for (uint32_t host = 0; host < 5; host++)
+			fabric_add_host(&fabric, 0);
+		fabric_manage(&fabric, VL_SUBNET_MIN_HOP);
+		for (uint32_t host = 1; host < 5; host++)
+			fabric_start(&fabric, host, 0, &flow);
+		vl_network_run_until(fabric.network, 3 * MS);
+		for (uint32_t port = 0; port < 5; port++)
+			overruns += vl_infiniband_switch_port(
+					    vl_node_infiniband_switch(fabric.switches[0]), port)
+					    ->counters.excessive_buffer_overrun_errors;
+		CU_ASSERT(overruns > 0);
+		CU_ASSERT(fabric_received(&fabric, 0) > 0);
+		CU_ASSERT_TRUE(vl_network_audit(fabric.network, text, sizeof(text)));
+		fabric_destroy(&fabric);
+	}
 }
 
 /* A receive buffer emptied at 20 Gb/s holds the sender to that, and loses nothing. */
@@ -234,6 +269,7 @@ int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 		{"loss and damage", test_loss},
+		{"lines that break the count of credits", test_lines_that_break_credits},
 		{"a receive buffer emptied slowly", test_slow_drain},
 		{"acknowledgements pass requests without credits", test_acknowledgements_pass},
 		{"management", test_management},
