@@ -345,7 +345,7 @@ static int run_scenario(const struct vl_command *command, const struct lab_optio
 		return VL_EXIT_FAILED;
 	}
 	results.is_live = values->live;
-	fprintf(outputs->people, "%s: %s\n", scenario->name,
+	fprintf(outputs->people, "%s%s%s\n", scenario->name, scenario->teaches ? ": " : "",
 		scenario->teaches ? scenario->teaches : "");
 	for (unsigned int i = 0; scenario->notes && i < scenario->notes->count; i++)
 		fprintf(outputs->people, "note: %s\n", scenario->notes->texts[i]);

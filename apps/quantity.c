@@ -264,7 +264,9 @@ const char *vl_nearest(const char *typed, const char *const *candidates)
 
 	for (; *candidates; candidates++) {
 		now = distance(typed, *candidates);
-		if (now < least && now <= 1 + strlen(*candidates) / 3) {
+		/* Words that differ in the half of their letters are others, not misspelt. */
+		if (now < least && now <= 1 + strlen(*candidates) / 3 &&
+		    (*typed == **candidates || 2 * now < strlen(*candidates))) {
 			least = now;
 			nearest = *candidates;
 		}

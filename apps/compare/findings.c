@@ -331,10 +331,51 @@ static void say_fairness(const struct view *view)
 	    label(view, most, first), value(view, most, VL_METRIC_jain_index));
 }
 
+/* Whether a class does that much worse than at its best point. */
+static bool is_much_worse(const struct vl_victim *victim, double p99, double goodput)
+{
+	return p99 > MUCH_LONGER * victim->best_p99 || goodput < MUCH_LESS * victim->best_goodput;
+}
+
+/* " So it is on ... and ...": the points but the worst where it is a victim too. */
+static void name_others(const struct view *view, const struct vl_victim *victim, char *text,
+			size_t size)
+{
+	const struct vl_comparison *comparison = view->comparison;
+	struct vl_histogram *times = malloc(sizeof(*times));
+	char name[VL_PLAN_LABEL], quantity[2][VL_QUANTITY_TEXT];
+	unsigned int count = 0;
+	size_t used = 0;
+	double p99, goodput;
+
+	*text = '\0';
+	for (unsigned int i = 0; times && i < view->count; i++) {
+		unsigned int point = view->points[i];
+
+		if (point == UINT_MAX || point == victim->worst || point == victim->best ||
+		    !vl_comparison_record(comparison, point))
+			continue;
+		memset(times, 0, sizeof(*times));
+		vl_comparison_times(comparison, point, victim->class_number, times);
+		p99 = times->count ? (double)vl_histogram_percentile(times, 0.99) : INFINITY;
+		goodput = vl_comparison_class_goodput(comparison, point, victim->class_number);
+		if (!is_much_worse(victim, p99, goodput) || used >= size)
+			continue;
+		vl_plan_point_label(comparison->plan, point, name);
+		used += (size_t)snprintf(
+			text + used, size - used, "%s%s (%s, %s)", count++ ? "; " : " So it is on ",
+			name, isinf(p99) ? "nothing completed" : time_text(p99, quantity[0]),
+			rate_text(goodput, quantity[1]));
+	}
+	if (used && used < size)
+		snprintf(text + used, size - used, ".");
+	free(times);
+}
+
 static void say_victims(const struct view *view)
 {
 	const struct vl_record *any = vl_comparison_any_record(view->comparison);
-	char best[VL_PLAN_LABEL], worst[VL_PLAN_LABEL], text[4][VL_QUANTITY_TEXT];
+	char best[VL_PLAN_LABEL], worst[VL_PLAN_LABEL], text[4][VL_QUANTITY_TEXT], others[500];
 	struct vl_victim victim;
 
 	for (unsigned int i = 0; any && i < any->head.class_count; i++) {
@@ -343,21 +384,24 @@ static void say_victims(const struct view *view)
 			continue;
 		vl_plan_point_label(view->comparison->plan, victim.worst, worst);
 		vl_plan_point_label(view->comparison->plan, victim.best, best);
+		name_others(view, &victim, others, sizeof(others));
 		if (isinf(victim.worst_p99))
 			say(view->findings,
 			    "%s is a victim: it does not cross the bottleneck, yet on %s it "
 			    "completes "
-			    "no message in the measured window, where on %s 99 %% take at most %s.",
-			    any->classes[i].name, worst, best, time_text(victim.best_p99, text[0]));
+			    "no message in the measured window, where on %s 99 %% take at most "
+			    "%s.%s",
+			    any->classes[i].name, worst, best, time_text(victim.best_p99, text[0]),
+			    others);
 		else
 			say(view->findings,
 			    "%s is a victim: it does not cross the bottleneck, yet on %s its "
 			    "messages "
-			    "take %s at p99 and it gets %s through, against %s and %s on %s.",
+			    "take %s at p99 and it gets %s through, against %s and %s on %s.%s",
 			    any->classes[i].name, worst, time_text(victim.worst_p99, text[0]),
 			    rate_text(victim.worst_goodput, text[1]),
 			    time_text(victim.best_p99, text[2]),
-			    rate_text(victim.best_goodput, text[3]), best);
+			    rate_text(victim.best_goodput, text[3]), best, others);
 	}
 }
 
@@ -538,6 +582,5 @@ bool vl_compare_bystander(const struct vl_comparison *comparison, unsigned int c
 
 bool vl_compare_is_victim(const struct vl_victim *victim)
 {
-	return victim->worst_p99 > MUCH_LONGER * victim->best_p99 ||
-	       victim->worst_goodput < MUCH_LESS * victim->best_goodput;
+	return is_much_worse(victim, victim->worst_p99, victim->worst_goodput);
 }

@@ -19,6 +19,10 @@
 #define EVEN        0.99
 #define NEARLY_EVEN 0.95
 #define MUCH_RESENT 0.01
+/* Of a link's rate, that credits let through. */
+#define TOO_LONG     0.95
+#define NEARLY_ALL   0.90
+#define MOST_CREDITS (2047u * 64)
 
 static unsigned int count_failed(const struct vl_results *results)
 {
@@ -152,10 +156,82 @@ static bool is_a_line_busy(const struct vl_results *results)
 	return false;
 }
 
+/* Queue pairs that lost something and then brought nothing through in the whole window. */
+static unsigned int count_silent(const struct vl_results *results,
+				 const struct vl_qp_result **first)
+{
+	unsigned int silent = 0;
+
+	if (!results->totals.switch_drops && !results->totals.link_losses &&
+	    !results->totals.link_corrupted)
+		return 0;
+	for (unsigned int i = 0; i < results->qp_count; i++) {
+		const struct vl_qp_result *qp = &results->qps[i];
+
+		if (qp->goodput > 0 || qp->finished || qp->status != IBV_WC_SUCCESS ||
+		    qp->pair->start >= results->window_start || !qp->pair->flow->timeout)
+			continue;
+		if (!silent++)
+			*first = qp;
+	}
+	return silent;
+}
+
+static void say_silent(const struct vl_results *results, FILE *out)
+{
+	const struct vl_qp_result *first = NULL;
+	unsigned int silent = count_silent(results, &first);
+	char timeout[VL_QUANTITY_TEXT];
+
+	if (!silent)
+		return;
+	fprintf(out,
+		"%u of %u queue pairs bring nothing through in the measured window: what was lost "
+		"is found out by their timeout alone, which is %s (the flow's key timeout). ",
+		silent, results->qp_count,
+		vl_quantity_text(VL_QUANTITY_DURATION, UINT64_C(4096) << first->pair->flow->timeout,
+				 timeout));
+}
+
+/*
+ * The link that carries as much as the credits of one lane can, which come back only after a round
+ * trip, and for want of them no more: that part of its rate. 1: none is too long for its buffers.
+ */
+static double find_too_long(const struct vl_results *results, const struct vl_link_result **longest,
+			    uint64_t *round_trip)
+{
+	const struct vl_scenario *scenario = results->scenario;
+	uint64_t packet = vl_scenario_mtu(scenario) + VL_INFINIBAND_PACKET_OVERHEAD, delay, time;
+	double least = 1, part;
+
+	if (!vl_scenario_is_infiniband(scenario) || results->is_live)
+		return 1;
+	for (unsigned int i = 0; i < results->link_count; i++) {
+		const struct vl_link_result *link = &results->links[i];
+
+		if (!link->rate || !stood_still(results, link->credit_stall_ns))
+			continue;
+		delay = vl_scenario_port(scenario, link->node, link->port)->cable->links->delay;
+		time = 2 * delay + packet * 8000000000u / link->rate;
+		part = (double)(scenario->infiniband.buffer / packet * packet) * 8e9 /
+		       ((double)time * (double)link->rate);
+		/* One that carries less waits for something else. */
+		if (part >= least || link->utilization < NEARLY_ALL * part)
+			continue;
+		least = part;
+		*longest = link;
+		*round_trip = time;
+	}
+	return least;
+}
+
 /* What held the flows back, if not the line. */
 static const char *bottleneck_elsewhere(const struct vl_results *results)
 {
 	const struct vl_totals *totals = &results->totals;
+	const struct vl_qp_result *silent;
+	const struct vl_link_result *link;
+	uint64_t round_trip;
 
 	if (results->deadlock.count)
 		return "nothing gets through the deadlock";
@@ -165,6 +241,10 @@ static const char *bottleneck_elsewhere(const struct vl_results *results)
 	if (results->live_busy > BUSY)
 		return "this machine's cores are, as they have to do in real time what the "
 		       "scenario asks for";
+	if (count_silent(results, &silent))
+		return "after losses, senders stand still until their timeouts";
+	if (find_too_long(results, &link, &round_trip) < TOO_LONG)
+		return "a link is too long for the credits of its buffers";
 	if (!results->is_live && totals->cnp_rx && senders_react(results))
 		return "the senders have slowed down on CNPs further than they had to, and are "
 		       "still speeding up again";
@@ -177,7 +257,8 @@ static const char *bottleneck_elsewhere(const struct vl_results *results)
 	if (stood_still(results, results->most_stalled_ns))
 		return is_a_line_busy(results)
 			       ? "senders wait for credits that congestion elsewhere holds back"
-			       : "senders wait for credits although no line is busy: buffers hold less "
+			       : "senders wait for credits although no line is busy: buffers hold "
+				 "less "
 				 "than a round trip, or are emptied slowly";
 	return "something else holds the flows back";
 }
@@ -258,6 +339,31 @@ static void say_queue(const struct vl_results *results, FILE *out)
 			"; that is above Kmax: the senders slow down too late or too little. ");
 }
 
+static void say_too_long(const struct vl_results *results, FILE *out)
+{
+	const struct vl_scenario_node *nodes = results->scenario->nodes;
+	const struct vl_link_result *link = NULL;
+	uint64_t round_trip = 0, packet, needed;
+	double part = find_too_long(results, &link, &round_trip);
+	char time[VL_QUANTITY_TEXT], sizes[2][VL_QUANTITY_TEXT];
+
+	if (part >= TOO_LONG)
+		return;
+	packet = vl_scenario_mtu(results->scenario) + VL_INFINIBAND_PACKET_OVERHEAD;
+	needed = (uint64_t)((double)link->rate * (double)round_trip / 8e9);
+	needed = (needed + packet - 1) / packet * packet;
+	fprintf(out,
+		" The link from %s to %s could not be filled: the %s of credits of a lane come "
+		"back "
+		"after %s, which allows %.0f %% of its rate at most; all of it takes %s "
+		"(infiniband.buffer)%s.",
+		nodes[link->node].name, nodes[link->neighbour].name,
+		vl_quantity_text(VL_QUANTITY_SIZE, results->scenario->infiniband.buffer, sizes[0]),
+		vl_quantity_text(VL_QUANTITY_DURATION, round_trip, time), part * 100,
+		vl_quantity_text(VL_QUANTITY_SIZE, needed, sizes[1]),
+		needed > MOST_CREDITS ? ", more than the credits of one lane can count" : "");
+}
+
 static void say_credits(const struct vl_results *results, FILE *out)
 {
 	if (!results->most_stalled_node || !results->end) {
@@ -269,6 +375,7 @@ static void say_credits(const struct vl_results *results, FILE *out)
 		"shares such a port and virtual lane waits with it.",
 		results->most_stalled_node,
 		(double)results->most_stalled_ns * 100 / (double)results->end);
+	say_too_long(results, out);
 }
 
 static void say_pauses(const struct vl_results *results, FILE *out)
@@ -307,6 +414,7 @@ void vl_report_verdict(const struct vl_results *results, FILE *out)
 	else
 		say_use(results, words);
 	say_loss(results, words);
+	say_silent(results, words);
 	if (!busiest)
 		say_queue(results, words);
 	if (vl_scenario_is_infiniband(results->scenario))

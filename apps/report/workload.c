@@ -125,6 +125,13 @@ static void say_unfinished(const struct vl_workload_result *result, FILE *out)
 			(unsigned long long)progress->steps);
 }
 
+/* Many jobs at a time: one alone would have the network to itself. */
+static bool has_requests(const struct vl_workload_result *result)
+{
+	return result->workload->kind == VL_WORKLOAD_STORAGE ||
+	       result->workload->kind == VL_WORKLOAD_INFERENCE;
+}
+
 static void say_workload(const struct vl_workload_result *result, FILE *out)
 {
 	const struct vl_workload_metrics *metrics = &result->metrics;
@@ -142,7 +149,8 @@ static void say_workload(const struct vl_workload_result *result, FILE *out)
 	if (metrics->busbw > 0)
 		fprintf(out, " at a bus bandwidth of %.2f GB/s", GIGABYTES(metrics->busbw));
 	if (metrics->job_slowdown.count)
-		fprintf(out, ", %.2f times as long as with the network to itself",
+		fprintf(out, "%s%.2f times as long as with the network to itself",
+			has_requests(result) ? "; its requests took on average " : ", ",
 			metrics->job_slowdown.mean);
 	if (metrics->missed)
 		fprintf(out, "; %llu of %llu missed the deadline",

@@ -19,7 +19,7 @@ struct vl_place {
 
 struct vl_problem {
 	struct vl_place place;
-	char text[400]; /* "field: what is wrong; what would be right" */
+	char text[800]; /* "field: what is wrong; what would be right" */
 };
 
 struct vl_problems {

@@ -427,7 +427,7 @@ static void refuse_key(struct vl_loader *loader, int node, const struct vl_schem
 		       const char *path, const char *key)
 {
 	const char *names[65], *nearest;
-	char all[300] = "";
+	char all[600] = "";
 	size_t used = 0;
 
 	for (unsigned int i = 0; i < schema->field_count; i++) {

@@ -127,6 +127,9 @@ static int take_end(struct text *text, struct end *end)
 					 used < sizeof(known) ? sizeof(known) - used : 0, "%s%s",
 					 n ? ", " : "", form_factor->name);
 	}
+	if (!*peek(text))
+		return refuse(text, "the form factor is missing after %s; known are %s", end->speed,
+			      known);
 	return refuse(text, "'%s' is no form factor; known are %s", peek(text), known);
 }
 

@@ -87,6 +87,12 @@ static void test_lab(void)
 {
 	write_file("good.json", NULL);
 	expect("${V% *} lab --switch-config good.json --no-view -D 3ms", 0, "PFC: 0 pauses");
+	/* Too little headroom: who loses the end of a message waits for its timeout. */
+	expect("${V% *} lab --no-view --switch-config "
+	       "\"${VERBLINE_SOURCE_ROOT:-.}/docs/config_db/leaf.json\" | tr -s '\n ' ' '",
+	       0, "not the bottleneck: after losses, senders stand still until their timeouts.");
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "2 of 3 queue pairs bring nothing through"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "which is 67.1ms (the flow's key timeout)"));
 	expect("${V% *} lab --switch-config missing.json --no-view", 2, "missing.json");
 	expect("${V% *} lab incast-dcqcn --switch-config good.json --no-view -D 70ms "
 	       "--set flows[0].stagger=0",

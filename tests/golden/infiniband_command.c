@@ -272,11 +272,31 @@ static void test_inspect_reads_native_captures(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(output, "packet 5: wrong LPCRC: 0x"));
 }
 
+/* 15 packets of credits, 62,460 bytes, come back after 5.5 us: of 400 Gb/s that is 23 %. */
+static void test_the_reading_of_a_link_that_is_too_long(void)
+{
+	expect("cat >long.yaml <<'END'\n"
+	       "name: long\n"
+	       "duration: 500us\n"
+	       "fabric: infiniband\n"
+	       "topology: {kind: pair, link: ndr osfp dr4 500 m}\n"
+	       "flows: [{from: host1, to: host2, size: 1MiB, depth: 4}]\n"
+	       "END\n"
+	       "${V% *} lab long.yaml --no-view | tr -s '\n ' ' '",
+	       0, "It is not the bottleneck: a link is too long for the credits of its buffers.");
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "come back after 5.51us, which allows 23 % of its "
+					      "rate at most; all of it takes 279KB"));
+	expect("${V% *} lab long.yaml --no-view --set topology.link='ndr osfp dr4 20 m'", 0,
+	       "brings 39");
+	CU_ASSERT_PTR_NULL(strstr(output, "could not be filled"));
+}
+
 static const struct test tests[] = {
 	{"tshark_reads_what_is_written", test_tshark_reads_what_is_written},
 	{"inspect_reads_what_is_written", test_inspect_reads_what_is_written},
 	{"the_lab_writes_what_both_read", test_the_lab_writes_what_both_read},
 	{"roots", test_roots},
+	{"the_reading_of_a_link_that_is_too_long", test_the_reading_of_a_link_that_is_too_long},
 	{"inspect_reads_native_captures", test_inspect_reads_native_captures},
 };
 

@@ -93,7 +93,7 @@ static const struct {
 	{"800g osfp dr 1 m", "dr8 would"},
 	{"1.6t osfp sr8 50 m", "sr does not exist at 200 Gb/s a lane"},
 	{"400g 16x osfp dr8 2 m", "400g does not exist with 16 lanes"},
-	{"800g", "'' is no form factor"},
+	{"800g", "the form factor is missing after 800g"},
 	{"800g osfp", "'' is no medium"},
 	{"800g osfp dr8", "the length is missing"},
 	{"800g osfp dr8 5", "'' is no unit of a length"},

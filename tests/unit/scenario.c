@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
+#include "apps/quantity.h"
 #include "apps/scenario/scenario.h"
 #include "apps/scenario/switch_config.h"
 #include "tests/support/suite.h"
@@ -217,6 +218,9 @@ static void test_not_yaml(void)
 static void test_keys(void)
 {
 	refused(BASE "sed: 3\n", "f.yaml:5:1: unknown key 'sed'; did you mean 'seed'?\n");
+	CU_ASSERT_PTR_NULL(vl_nearest("file", (const char *const[]){"size", NULL}));
+	CU_ASSERT_STRING_EQUAL(vl_nearest("szie", (const char *const[]){"rate", "size", NULL}),
+			       "size");
 	refused(HEAD LINKS "flows: [{from: a, to: b, zzzz: 3}]\n",
 		"f.yaml:4:26: flows[0]: unknown key 'zzzz'; known are name, from, to, transport, "
 		"verb, "
@@ -389,7 +393,7 @@ static void test_many(void)
 		     "seed: y\n",
 		"f.yaml:3:32: links[0].rate: '1' has no unit; write a rate as 100Gb/s, 250Mb/s or "
 		"9600b/s\n"
-		"f.yaml:4:23: flows[0].to: nothing is called 'c'; did you mean 'a'?\n"
+		"f.yaml:4:23: flows[0].to: nothing is called 'c'; name an endpoint or a switch\n"
 		"f.yaml:4:32: flows[0].verb: 'x' is unknown; choose send, send_imm, write, "
 		"write_imm, "
 		"read, compare_swap or fetch_add\n"
