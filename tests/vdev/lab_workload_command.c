@@ -37,10 +37,12 @@ static void workloads_end(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
 	fputs(scenario, file);
 	fclose(file);
-	expect("$V lab --live --no-view live.yaml --json live.json", 0, "Workload ring took");
-	CU_ASSERT_PTR_NOT_NULL(strstr(output, "Workload steps took"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(output, "Workload disks took"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(output, "Workload stages took"));
+	expect("$V lab --live --no-view live.yaml --json live.json", 0,
+	       "Of 5 workloads, the one that was held back most: ");
+	expect("/usr/bin/python3 -c \"import json; "
+	       "print([w['name'] for w in json.load(open('live.json'))['workloads'] "
+	       "if w['steps'] == w['steps_finished']])\"",
+	       0, "['ring', 'steps', 'disks', 'stages'");
 	/* Each message once: 3 x 24 of the ring. */
 	expect("grep -c '\"messages_unexpected\": 0' live.json", 0, "5");
 	expect("grep -c '\"messages_arrived\": 72' live.json", 0, "1");
