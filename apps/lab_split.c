@@ -259,36 +259,70 @@ static uint64_t add_numbers(uint64_t digest, const uint64_t *numbers, unsigned i
 	return add_bytes(digest, numbers, count * sizeof(*numbers));
 }
 
+static uint64_t add_infiniband(uint64_t digest, const struct vl_scenario_infiniband *infiniband)
+{
+	const struct vl_scenario_infiniband_cc *cc = &infiniband->cc;
+	const uint64_t numbers[] = {infiniband->buffer,     infiniband->routing,
+				    infiniband->lifetime,   infiniband->head_of_queue_lifetime,
+				    infiniband->drain_rate, infiniband->root_count,
+				    cc->threshold,          cc->marking_rate,
+				    cc->packet_size,        cc->victims_mark};
+
+	digest = add_numbers(digest, numbers, sizeof(numbers) / sizeof(numbers[0]));
+	digest = add_bytes(digest, infiniband->root_nodes,
+			   infiniband->root_count * sizeof(*infiniband->root_nodes));
+	digest = add_bytes(digest, &infiniband->lanes, sizeof(infiniband->lanes));
+	return add_bytes(digest, &cc->resolved, sizeof(cc->resolved));
+}
+
+static uint64_t add_cc(uint64_t digest, const struct vl_scenario_cc *cc)
+{
+	const uint64_t numbers[] = {cc->algorithm, cc->rate, cc->initial_rate};
+
+	digest = add_numbers(digest, numbers, 3);
+	return add_bytes(digest, &cc->resolved.dcqcn, sizeof(cc->resolved.dcqcn));
+}
+
+static uint64_t add_cable(uint64_t digest, const struct vl_scenario_cable *cable)
+{
+	const struct vl_scenario_links *links = cable->links;
+	const uint64_t numbers[] = {cable->a,    cable->b,     cable->port_a, cable->port_b,
+				    links->rate, links->delay, links->jitter};
+	const double impairments[] = {links->loss, links->duplicate, links->reorder, links->corrupt,
+				      links->mark};
+
+	digest = add_numbers(digest, numbers, 7);
+	return add_bytes(digest, impairments, sizeof(impairments));
+}
+
+static uint64_t add_pair(uint64_t digest, const struct vl_scenario_pair *pair)
+{
+	const struct vl_scenario_flow *flow = pair->flow;
+	const uint64_t numbers[] = {pair->from,     pair->to,      pair->start,     flow->size,
+				    flow->qps,      flow->depth,   flow->messages,  flow->verb,
+				    flow->priority, flow->rate,    flow->transport, flow->duration,
+				    flow->dscp,     flow->timeout, flow->retries,   flow->has_cc};
+
+	digest = add_numbers(digest, numbers, sizeof(numbers) / sizeof(numbers[0]));
+	return flow->has_cc ? add_cc(digest, &flow->cc) : digest;
+}
+
 uint64_t vl_lab_split_digest(const struct vl_scenario *scenario)
 {
-	const struct vl_scenario_infiniband *infiniband = &scenario->infiniband;
-	const uint64_t whole[] = {scenario->seed,        scenario->duration,   scenario->warm_up,
-				  scenario->path_mtu,    scenario->fabric,     scenario->node_count,
-				  scenario->cable_count, scenario->pair_count, infiniband->buffer,
-				  infiniband->routing,   infiniband->lifetime};
+	const uint64_t whole[] = {scenario->seed,        scenario->duration,  scenario->warm_up,
+				  scenario->path_mtu,    scenario->fabric,    scenario->node_count,
+				  scenario->cable_count, scenario->pair_count};
 	uint64_t digest =
 		add_numbers(UINT64_C(0xcbf29ce484222325), whole, sizeof(whole) / sizeof(whole[0]));
 
-	digest = add_bytes(digest, &infiniband->lanes, sizeof(infiniband->lanes));
+	digest = add_infiniband(digest, &scenario->infiniband);
+	digest = add_cc(digest, &scenario->cc);
 	for (unsigned int i = 0; i < scenario->node_count; i++)
 		digest = add_bytes(digest, scenario->nodes[i].name,
 				   strlen(scenario->nodes[i].name) + 1);
-	for (unsigned int i = 0; i < scenario->cable_count; i++) {
-		const struct vl_scenario_cable *cable = &scenario->cables[i];
-		const uint64_t numbers[] = {cable->a,      cable->b,           cable->port_a,
-					    cable->port_b, cable->links->rate, cable->links->delay};
-
-		digest = add_numbers(digest, numbers, 6);
-	}
-	for (unsigned int i = 0; i < scenario->pair_count; i++) {
-		const struct vl_scenario_pair *pair = &scenario->pairs[i];
-		const struct vl_scenario_flow *flow = pair->flow;
-		const uint64_t numbers[] = {pair->from,     pair->to,   pair->start,
-					    flow->size,     flow->qps,  flow->depth,
-					    flow->messages, flow->verb, flow->transport,
-					    flow->priority, flow->rate, flow->duration};
-
-		digest = add_numbers(digest, numbers, 12);
-	}
+	for (unsigned int i = 0; i < scenario->cable_count; i++)
+		digest = add_cable(digest, &scenario->cables[i]);
+	for (unsigned int i = 0; i < scenario->pair_count; i++)
+		digest = add_pair(digest, &scenario->pairs[i]);
 	return digest;
 }

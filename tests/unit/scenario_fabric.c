@@ -3,6 +3,7 @@
 
 /* Scenarios of whole fabrics: topologies, links by name, switches, what runs over what. */
 
+#include "apps/lab_split.h"
 #include "apps/scenario/scenario.h"
 #include "apps/scenario/switch_config.h"
 #include "dataplane/fabric/headroom.h"
@@ -463,6 +464,43 @@ static void test_storms(void)
 		"length\n");
 }
 
+/* Processes that share a fabric compare these: whatever one of them could do differently counts. */
+static void test_digest(void)
+{
+	static const char text[] = "name: split\nduration: 1ms\nfabric: infiniband\n"
+				   "endpoints: [{name: a}, {name: b}]\nswitches: [{name: s}]\n"
+				   "links: [{from: a, to: s}, {from: b, to: s}]\n"
+				   "flows: [{from: a, to: b}]\n";
+	static const char *const changes[] = {
+		"seed=7",
+		"links[0].loss=0.01",
+		"links[1].jitter=1us",
+		"infiniband.drain_rate=10Gb/s",
+		"infiniband.head_of_queue_lifetime=1ms",
+		"infiniband.congestion_control.threshold=3",
+		"infiniband.congestion_control.parameters.ccti_timer=9",
+		"congestion_control.initial_rate=10Gb/s",
+		"flows[0].timeout=9",
+		"flows[0].priority=2"};
+	uint64_t digests[1 + sizeof(changes) / sizeof(changes[0])];
+	unsigned int count = sizeof(digests) / sizeof(digests[0]);
+
+	for (unsigned int i = 0; i < count; i++) {
+		struct vl_texts overrides = {.count = i > 0, .values = {i ? changes[i - 1] : NULL}};
+		struct vl_scenario *scenario;
+
+		memset(&problems, 0, sizeof(problems));
+		scenario = vl_scenario_parse(text, sizeof(text) - 1, &overrides, &problems);
+
+		vl_problems_print(&problems, stdout);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);
+		digests[i] = vl_lab_split_digest(scenario);
+		vl_scenario_free(scenario);
+		for (unsigned int n = 0; n < i; n++)
+			CU_ASSERT_NOT_EQUAL(digests[n], digests[i]);
+	}
+}
+
 static const struct test tests[] = {
 	{"made", test_made},           {"storms", test_storms},
 	{"rails", test_rails},         {"topology_refusals", test_topology_refusals},
@@ -470,6 +508,7 @@ static const struct test tests[] = {
 	{"long_form", test_long_form}, {"switch_refusals", test_switch_refusals},
 	{"fabrics", test_fabrics},     {"infiniband", test_infiniband},
 	{"large", test_large},         {"bottleneck", test_bottleneck},
+	{"digest", test_digest},
 };
 
 int main(int argc, char **argv)
