@@ -89,26 +89,6 @@ static int open_histograms(struct vl_lab_outputs *outputs, const struct vl_scena
 	return status;
 }
 
-/* Each output is a file of its own, and none is the scenario. */
-static int check_names(const char *json, const char *pcap, const char *histogram,
-		       const char *scenario, char *error, size_t error_size)
-{
-	const char *names[] = {json, pcap, histogram, scenario};
-
-	for (unsigned int i = 0; i < 4; i++) {
-		for (unsigned int j = i + 1; j < 4; j++) {
-			if (!vl_output_is_same(names[i], names[j]))
-				continue;
-			snprintf(error, error_size,
-				 "%.400s: %s; each output needs a file of its own", names[i],
-				 j == 3 ? "is the scenario, and would be overwritten"
-					: "is named for two outputs");
-			return -EINVAL;
-		}
-	}
-	return 0;
-}
-
 int vl_lab_outputs_open(struct vl_lab_outputs *outputs, const struct vl_lab_output_names *given,
 			const struct vl_scenario *scenario, char *error, size_t error_size)
 {
@@ -123,7 +103,9 @@ int vl_lab_outputs_open(struct vl_lab_outputs *outputs, const struct vl_lab_outp
 	if ((json && !strcmp(json, "-")) || (pcap && !strcmp(pcap, "-")) ||
 	    (histogram && !strcmp(histogram, "-")))
 		outputs->people = stderr;
-	status = check_names(json, pcap, histogram, given->scenario, error, error_size);
+	status =
+		vl_output_check_names((const char *const[]){json, pcap, histogram, given->scenario},
+				      4, error, error_size);
 	if (!status)
 		status = open_capture(outputs, scenario, given, pcap, pcap_at, error, error_size);
 	if (!status && json)

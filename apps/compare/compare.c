@@ -156,20 +156,9 @@ static int open_outputs(struct outputs *outputs, const struct compare_options *v
 {
 	const char *names[] = {values->json, values->csv, values->html, source};
 	struct vl_output *files[] = {&outputs->json, &outputs->csv, &outputs->html};
-	int status = 0;
+	int status = vl_output_check_names(names, 4, error, error_size);
 
 	*outputs = (struct outputs){.people = stdout};
-	for (unsigned int i = 0; i < 4; i++) {
-		for (unsigned int j = i + 1; j < 4; j++) {
-			if (!vl_output_is_same(names[i], names[j]))
-				continue;
-			snprintf(error, error_size,
-				 "%.400s: %s; each output needs a file of its own", names[i],
-				 j == 3 ? "is the scenario, and would be overwritten"
-					: "is named for two outputs");
-			return -EINVAL;
-		}
-	}
 	for (unsigned int i = 0; !status && i < 3; i++) {
 		if (!names[i])
 			continue;

@@ -35,6 +35,23 @@ bool vl_output_is_same(const char *path, const char *other)
 	       one.st_dev == two.st_dev && one.st_ino == two.st_ino;
 }
 
+int vl_output_check_names(const char *const *names, unsigned int count, char *error,
+			  size_t error_size)
+{
+	for (unsigned int i = 0; i < count; i++) {
+		for (unsigned int j = i + 1; j < count; j++) {
+			if (!vl_output_is_same(names[i], names[j]))
+				continue;
+			snprintf(error, error_size,
+				 "%.400s: %s; each output needs a file of its own", names[i],
+				 j == count - 1 ? "is the scenario, and would be overwritten"
+						: "is named for two outputs");
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
 int vl_output_open(struct vl_output *output, const char *path, char *error, size_t error_size)
 {
 	size_t size = strlen(path) + sizeof(".partial");

@@ -22,6 +22,10 @@ struct vl_output {
 /* Whether two paths name the same file, or would: the same name, or what exists under both is one
  * regular file. NULL names nothing. */
 bool vl_output_is_same(const char *path, const char *other);
+/* Of a command's outputs and, the last, the scenario that it reads: 0, or -EINVAL with a message if
+ * two of them are the same. */
+int vl_output_check_names(const char *const *names, unsigned int count, char *error,
+			  size_t error_size);
 /* 0, or a negative errno value with a message that names the file. */
 int vl_output_open(struct vl_output *output, const char *path, char *error, size_t error_size);
 /* Closes it and gives it its name. The same errors; then what was written stays as it is. */
