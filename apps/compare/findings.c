@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+/* Of a link's rate, that credits let through. */
+#define FULL 0.95
 /* A bystander that takes so much longer is a victim. */
 #define MUCH_LONGER 1.25
 #define MUCH_LESS   0.90
@@ -478,6 +480,47 @@ static bool has_both_routings(const struct vl_plan *plan)
 	return count && count < plan->fabric_count;
 }
 
+/* The credits of a lane come back after a round trip: what part of a link they fill by then. */
+static void limit_credits(const struct view *view)
+{
+	const struct vl_scenario *base = view->comparison->plan->base;
+	uint64_t packet = vl_scenario_mtu(base) + VL_INFINIBAND_PACKET_OVERHEAD;
+	uint64_t credits = base->infiniband.buffer / packet * packet, round_trip = 0;
+	char texts[2][VL_QUANTITY_TEXT];
+	double least = 1;
+
+	for (unsigned int i = 0; i < base->cable_count; i++) {
+		const struct vl_scenario_links *links = base->cables[i].links;
+		uint64_t time;
+
+		if (!links->rate)
+			continue;
+		time = 2 * links->delay + packet * 8000000000u / links->rate;
+		if ((double)credits * 8e9 >= least * (double)time * (double)links->rate)
+			continue;
+		least = (double)credits * 8e9 / ((double)time * (double)links->rate);
+		round_trip = time;
+	}
+	if (least >= FULL)
+		return;
+	limit(view->findings,
+	      "InfiniBand's buffers are short for these links: the %s of credits of a lane come "
+	      "back "
+	      "after %s on the one that needs most, which is %.0f %% of its rate at most. "
+	      "infiniband.buffer makes them larger; PFC's headroom is made for the length anyway.",
+	      vl_quantity_text(VL_QUANTITY_SIZE, base->infiniband.buffer, texts[0]),
+	      vl_quantity_text(VL_QUANTITY_DURATION, round_trip, texts[1]), least * 100);
+}
+
+static bool has_infiniband(const struct vl_plan *plan)
+{
+	for (unsigned int i = 0; i < plan->fabric_count; i++) {
+		if (is_infiniband(plan->fabrics[i]))
+			return true;
+	}
+	return false;
+}
+
 static void say_limits(const struct view *view)
 {
 	const struct vl_plan *plan = view->comparison->plan;
@@ -488,6 +531,8 @@ static void say_limits(const struct view *view)
 		      "Where one point of a sweep stands for all, it is the one with the shortest "
 		      "p99 completion time of its group; the others are in the heat maps and in "
 		      "the table.");
+	if (has_infiniband(plan))
+		limit_credits(view);
 	if (has_both_routings(plan))
 		limit(view->findings,
 		      "InfiniBand switches choose a way by destination, Ethernet switches by a "

@@ -21,7 +21,7 @@
 #define MUCH_RESENT 0.01
 /* Of a link's rate, that credits let through. */
 #define TOO_LONG     0.95
-#define NEARLY_ALL   0.90
+#define NEARLY_ALL   0.75
 #define MOST_CREDITS (2047u * 64)
 
 static unsigned int count_failed(const struct vl_results *results)
