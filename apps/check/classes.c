@@ -105,6 +105,12 @@ static void check_map_given(struct check *check, const struct check_port *view, 
 			  NULL, check_text(check, "\"%s\": the name of a map", field));
 }
 
+/* NULL: there is no map; then classes beyond the queues and groups have none. */
+static const struct vl_db_entry *map_entry(const struct vl_db_map *map)
+{
+	return map ? map->entry : NULL;
+}
+
 /* Classes without a queue or a group, though they have the other or are reached. */
 static void check_unmapped_classes(struct check *check, const struct check_port *view)
 {
@@ -115,15 +121,15 @@ static void check_unmapped_classes(struct check *check, const struct check_port 
 
 		if (is_lossless && vl_db_queue_of_tc(port, tc) < 0)
 			check_add(check, VL_CHECK_CLASS_UNMAPPED, port,
-				  check_place(check, "TC_TO_QUEUE_MAP", port->tc_to_queue->entry,
-					      NULL),
+				  check_place(check, "TC_TO_QUEUE_MAP",
+					      map_entry(port->tc_to_queue), NULL),
 				  check_text(check, "no queue for class %u, which is lossless", tc),
 				  NULL,
 				  check_text(check, "\"%u\": \"%u\"", tc, tc % VL_DB_CLASSES));
 		if (view->roce_tcs & 1u << tc && vl_db_pg_of_tc(port, tc) < 0)
 			check_add(check, VL_CHECK_CLASS_UNMAPPED, port,
 				  check_place(check, "TC_TO_PRIORITY_GROUP_MAP",
-					      port->tc_to_pg->entry, NULL),
+					      map_entry(port->tc_to_pg), NULL),
 				  check_text(check, "no group for class %u, which is RoCE's", tc),
 				  NULL,
 				  check_text(check, "\"%u\": \"%u\"", tc, tc % VL_DB_CLASSES));
@@ -142,8 +148,7 @@ static void check_sharing(struct check *check, const struct check_port *view)
 		if (!(lossy & 1u << tc) || queue < 0 || !(view->lossless_queues & 1u << queue))
 			continue;
 		check_add(check, VL_CHECK_SHARED_QUEUE, port,
-			  check_place(check, "TC_TO_QUEUE_MAP",
-				      port->tc_to_queue ? port->tc_to_queue->entry : NULL,
+			  check_place(check, "TC_TO_QUEUE_MAP", map_entry(port->tc_to_queue),
 				      check_text(check, "%u", tc)),
 			  check_text(check,
 				     "queue %d of class %u, which is lossy, is a lossless one",
@@ -162,8 +167,7 @@ static void check_sharing(struct check *check, const struct check_port *view)
 		    !(members & UINT64_C(1) << view->default_tc))
 			continue;
 		check_add(check, VL_CHECK_SHARED_GROUP, port,
-			  check_place(check, "TC_TO_PRIORITY_GROUP_MAP",
-				      port->tc_to_pg ? port->tc_to_pg->entry : NULL,
+			  check_place(check, "TC_TO_PRIORITY_GROUP_MAP", map_entry(port->tc_to_pg),
 				      check_text(check, "%d", view->default_tc)),
 			  check_text(check,
 				     "group %u, which is lossless, has the class of DSCP 0 (%d): "

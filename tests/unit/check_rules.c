@@ -437,9 +437,44 @@ static void test_descriptions(void)
 	}
 }
 
+static void expect_unmapped(const char *maps, uint64_t roce_dscps, const char *found)
+{
+	static const char text[] =
+		"{\"PORT\": {\"Ethernet0\": {\"speed\": \"100000\"}},"
+		"\"BUFFER_POOL\": {\"in\": {\"type\": \"ingress\", \"mode\": \"dynamic\", "
+		"\"size\": 20000000, \"xoff\": 4000000}},"
+		"\"BUFFER_PROFILE\": {\"pg\": {\"pool\": \"in\", \"size\": 18432, \"xon\": "
+		"18432, \"xoff\": 200000, \"dynamic_th\": 0}},"
+		"\"BUFFER_PG\": {\"Ethernet0|3\": {\"profile\": \"pg\"}},"
+		"\"DSCP_TO_TC_MAP\": {\"m\": {\"26\": \"9\"}},"
+		"\"TC_TO_PRIORITY_GROUP_MAP\": {\"m\": {\"9\": \"3\"}},"
+		"\"PORT_QOS_MAP\": {\"Ethernet0\": {%s\"pfc_enable\": \"3\"}}}";
+	struct vl_check_options options = vl_check_defaults;
+	const struct vl_check_finding *finding;
+	struct judged judged;
+	char whole[2048];
+
+	options.roce_dscps = roce_dscps;
+	snprintf(whole, sizeof(whole), text, maps);
+	judged = judge(json_loads(whole, 0, NULL), &options);
+	finding = find(&judged, "class-unmapped");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(finding);
+	CU_ASSERT_PTR_NOT_NULL(strstr(finding->found, found));
+	vl_config_db_free(judged.db);
+}
+
+/* There are more classes than queues and groups: those beyond have none where there is no map. */
+static void test_classes_beyond(void)
+{
+	expect_unmapped("\"dscp_to_tc_map\": \"m\", \"tc_to_pg_map\": \"m\", ", 0,
+			"no queue for class 9");
+	expect_unmapped("\"dscp_to_tc_map\": \"m\", ", UINT64_C(1) << 26, "no group for class 9");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
+		{"classes_beyond", test_classes_beyond},
 		{"every_rule_fails", test_every_rule_fails},
 		{"good_ones", test_good_ones},
 		{"good_by_hand", test_good_by_hand},
