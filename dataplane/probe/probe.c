@@ -29,12 +29,12 @@
 /* Frames between two looks at the clock while they are made. */
 #define LOOK_EVERY 32u
 /* Attempts that a machine may spoil, in all. */
-#define MOST_LAPSES 1000u
+#define MOST_LAPSES 200u
 /* A held class is paused anew when a third of the pause is over. */
 #define REFRESH 3u
 /* Looks for the first frame that long at most, ns. */
 #define PATIENCE      UINT64_C(20000000)
-#define SHORT_FRAMES  16u
+#define SHORT_FRAMES  8u
 #define LEAST_SETTLE  UINT64_C(2000)
 #define FIRST_SETTLE  UINT64_C(100000)
 #define RESPONSE_TIME UINT64_C(20000) /* ns of frames while the response is measured */
@@ -342,7 +342,8 @@ static int introduce(struct vl_probe *probe)
 	return wait_for_all(probe, FIRST_SETTLE + bench->lateness);
 }
 
-static int measure_latency(struct vl_probe *probe)
+/* Of one short frame; what comes late by the machine's doing makes it too long. */
+static int measure_one(struct vl_probe *probe)
 {
 	uint64_t start = probe->bench->now(probe->bench->context);
 	int status = vl_probe_burst(probe, 1, VL_PROBE_MIN_LENGTH);
@@ -350,13 +351,25 @@ static int measure_latency(struct vl_probe *probe)
 	for (uint64_t waited = 0; !status && !probe->seen.frames && waited < PATIENCE;
 	     waited += FIRST_SETTLE)
 		status = vl_probe_wait(probe, FIRST_SETTLE);
-	if (!status && !probe->seen.frames)
-		return vl_probe_fail(
-			probe, -ENODATA,
-			"nothing that the sender sends comes to the receiver: are both "
-			"ports on the same switch and VLAN, and does it know the "
-			"receiver's MAC?");
-	probe->latency = probe->seen.first - start;
+	if (!status && probe->seen.frames && probe->seen.first - start < probe->latency)
+		probe->latency = probe->seen.first - start;
+	return status;
+}
+
+static int measure_latency(struct vl_probe *probe)
+{
+	int status = 0;
+
+	probe->latency = UINT64_MAX;
+	for (unsigned int i = 0; !status && i < SHORT_FRAMES; i++) {
+		status = measure_one(probe);
+		if (!status && probe->latency == UINT64_MAX)
+			return vl_probe_fail(
+				probe, -ENODATA,
+				"nothing that the sender sends comes to the receiver: are both "
+				"ports on the same switch and VLAN, and does it know the "
+				"receiver's MAC?");
+	}
 	return status;
 }
 

@@ -338,12 +338,14 @@ int vl_probe_drain_time(struct vl_probe *probe, struct vl_probe_drain_rate *drai
 {
 	uint32_t length = probe->config.most_length, count = 1000;
 	uint64_t released;
-	int status = vl_probe_fill(probe, count, length);
+	int status;
 
-	if (status)
-		return status;
-	released = probe->bench->now(probe->bench->context);
-	status = vl_probe_drain(probe, length);
+	do {
+		status = vl_probe_fill(probe, count, length);
+		released = probe->bench->now(probe->bench->context);
+		if (!status)
+			status = vl_probe_drain(probe, length);
+	} while (vl_probe_again(probe, status));
 	if (status)
 		return status;
 	if (probe->seen.frames < 2)
