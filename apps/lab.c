@@ -376,6 +376,9 @@ static int run_scenario(const struct vl_command *command, const struct lab_optio
 			status = -EIO;
 	}
 	vl_results_release(&results);
+	/* More than there can be: of the scenario's making. */
+	if (status == -E2BIG)
+		return VL_EXIT_USAGE;
 	return status ? VL_EXIT_FAILED : VL_EXIT_OK;
 }
 

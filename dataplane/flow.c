@@ -54,6 +54,8 @@ static struct vl_generate_group_config group_config(const struct vl_flow_config 
 		.min_rnr_timer = MIN_RNR_TIMER,
 		.cc = config->cc,
 	};
+	/* What is over before anything is measured has no times. */
+	bool is_measured = !config->stop || config->measure_from < config->stop;
 
 	return (struct vl_generate_group_config){
 		.qp = qp,
@@ -66,9 +68,11 @@ static struct vl_generate_group_config group_config(const struct vl_flow_config 
 		.aligned = true,
 		.messages = config->messages,
 		.duration = config->stop > start ? config->stop - start : 0,
-		.warm_up = config->measure_from > start ? config->measure_from - start : 0,
+		.warm_up = is_measured && config->measure_from > start
+				   ? config->measure_from - start
+				   : 0,
 		.seed = config->seed,
-		.completion_times = config->completion_times,
+		.completion_times = is_measured ? config->completion_times : NULL,
 	};
 }
 

@@ -190,7 +190,7 @@ static int write_json(const struct vl_command *command, const struct vl_config_d
 	if (!vl_json_file_commit(vl_check_json(db, findings, file), output, error, sizeof(error)))
 		return VL_EXIT_OK;
 	vl_command_error(command, "%s", error);
-	return VL_EXIT_USAGE;
+	return VL_EXIT_FAILED;
 }
 
 /* The place of the JSON is tried first; tables give way to it on the standard output. */

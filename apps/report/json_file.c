@@ -10,13 +10,15 @@ int vl_json_file_commit(json_t *root, struct vl_output *output, char *error, siz
 {
 	int result = 0;
 
+	errno = 0;
 	if (!root) {
 		snprintf(error, error_size, "%s: %s", output->path, strerror(ENOMEM));
 		result = -ENOMEM;
 	} else if (json_dumpf(root, output->file, JSON_INDENT(2)) ||
 		   fputc('\n', output->file) < 0) {
-		snprintf(error, error_size, "%s: could not be written", output->path);
-		result = -EIO;
+		result = errno ? -errno : -EIO;
+		snprintf(error, error_size, "%s: cannot be written: %s", output->path,
+			 strerror(-result));
 	}
 	if (!result)
 		result = vl_output_commit(output, error, error_size);

@@ -6,6 +6,7 @@
 #include "apps/scenario/scenario.h"
 
 #include "dataplane/workload/collectives.h"
+#include "dataplane/workload/engine.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -299,6 +300,13 @@ static void plan_workload(struct vl_loader *loader, const struct vl_scenario *sc
 		vl_section_problem(loader, &workload->section,
 				   workload->kind == VL_WORKLOAD_TRACE ? "trace" : "kind", "%s",
 				   *error ? error : workload->plan.error);
+	else if (workload->iterations > VL_WORKLOAD_MAX_RECORDS / workload->plan.step_count)
+		vl_section_problem(
+			loader, &workload->section, "iterations",
+			"%llu of %u steps are too many to keep the times of; %llu would "
+			"do",
+			(unsigned long long)workload->iterations, workload->plan.step_count,
+			(unsigned long long)(VL_WORKLOAD_MAX_RECORDS / workload->plan.step_count));
 }
 
 void vl_scenario_check_workloads(struct vl_loader *loader, struct vl_scenario *scenario)

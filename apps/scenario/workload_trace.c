@@ -10,11 +10,13 @@
 #include "apps/scenario/scenario.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define MAX_COLUMNS  32u
 #define MAX_CELL     64u
@@ -39,6 +41,8 @@ struct reader {
 	size_t error_size;
 };
 
+/* Spreadsheets begin a file of UTF-8 with it. */
+static const char byte_order_mark[] = "\xef\xbb\xbf";
 static const char *const column_names[] = {"time", "source", "destination", "bytes"};
 
 __attribute__((format(printf, 3, 4))) static int refuse(struct reader *reader, const char *cell,
@@ -70,6 +74,8 @@ static int next_line(struct reader *reader)
 				       ? refuse(reader, reader->line, "%s", strerror(errno))
 				       : 0;
 		reader->line_number++;
+		if (reader->line_number == 1 && !strncmp(text, byte_order_mark, 3))
+			memset(text, ' ', 3);
 		end = text + strlen(text);
 		if (end == text + sizeof(reader->line) - 1 && end[-1] != '\n')
 			return refuse(reader, reader->line, "is longer than %u characters",
@@ -242,12 +248,15 @@ static int read_rows(struct reader *reader)
 	return status;
 }
 
-/* Only a file has an end for certain. */
+/* Only a file has an end for certain. A pipe that nobody writes to is not waited for. */
 static int open_file(struct reader *reader)
 {
+	int descriptor = open(reader->workload->trace, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat state;
 
-	reader->file = fopen(reader->workload->trace, "r");
+	reader->file = descriptor < 0 ? NULL : fdopen(descriptor, "r");
+	if (descriptor >= 0 && !reader->file)
+		close(descriptor);
 	if (reader->file && !fstat(fileno(reader->file), &state) && S_ISREG(state.st_mode))
 		return 0;
 	snprintf(reader->error, reader->error_size, "%s: %s", reader->workload->trace,

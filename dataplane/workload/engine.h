@@ -29,10 +29,11 @@
 #include "dataplane/workload/plan.h"
 
 /* Of all workloads, each with its two ends. */
-#define VL_WORKLOAD_MAX_QPS   65536u
-#define VL_WORKLOAD_MAX_DEPTH 16384u
-#define VL_WORKLOAD_MAX_LANES 64u
-#define VL_WORKLOAD_NEVER     UINT64_MAX
+#define VL_WORKLOAD_MAX_QPS     65536u
+#define VL_WORKLOAD_MAX_DEPTH   16384u
+#define VL_WORKLOAD_MAX_RECORDS (UINT64_C(1) << 26) /* steps times rounds, 16 B each */
+#define VL_WORKLOAD_MAX_LANES   64u
+#define VL_WORKLOAD_NEVER       UINT64_MAX
 
 struct vl_workload_engine;
 

@@ -12,9 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Times of steps that are kept, 16 B each. */
-#define MAX_RECORDS (UINT64_C(1) << 26)
-
 int vl_workload_refuse(struct vl_workload_engine *engine, int status, const char *format, ...)
 {
 	va_list arguments;
@@ -163,12 +160,13 @@ static int check(struct vl_workload_engine *engine, const struct vl_workload_con
 	if (!config->rounds || !config->plan->step_count)
 		return vl_workload_refuse(engine, -EINVAL, "%s: nothing is to be done",
 					  config->name);
-	if (config->plan->step_count > MAX_RECORDS / config->rounds)
-		return vl_workload_refuse(engine, -E2BIG,
-					  "%s: %u iterations of %u steps are too many to keep the "
-					  "times of; %u would do",
-					  config->name, config->rounds, config->plan->step_count,
-					  (uint32_t)(MAX_RECORDS / config->plan->step_count));
+	if (config->plan->step_count > VL_WORKLOAD_MAX_RECORDS / config->rounds)
+		return vl_workload_refuse(
+			engine, -E2BIG,
+			"%s: %u iterations of %u steps are too many to keep the "
+			"times of; %u would do",
+			config->name, config->rounds, config->plan->step_count,
+			(uint32_t)(VL_WORKLOAD_MAX_RECORDS / config->plan->step_count));
 	if (!config->message_size || config->message_size > engine->config.largest_message)
 		return vl_workload_refuse(engine, -EINVAL, "%s: messages of %u B; 1 to %u would do",
 					  config->name, config->message_size,

@@ -32,6 +32,7 @@ static void test_exit_status(void)
 	write_file("bad.json", edit);
 	write_file("note.json", note);
 	expect_line("$V good.json", 0, "good.json: 0 errors, 0 warnings, 0 notes");
+	expect("$V good.json --json /dev/full", 1, "/dev/full: cannot be written: No space left");
 	expect("$V bad.json", 1, "warning [watchdog-missing]");
 	expect("$V note.json", 0, "note [wred-steep]");
 	expect("$V < good.json -", 0, "-: 0 errors");

@@ -209,6 +209,24 @@ static void test_stop(void)
 	tear_down();
 }
 
+/* One that is over before anything is measured runs all the same, as what others have met. */
+static void test_stop_before_measured(void)
+{
+	struct vl_flow_config config = flow(IBV_QPT_RC, VL_FLOW_WRITE, 65536);
+	struct vl_flow *made;
+
+	set_up(0);
+	config.messages = 0;
+	config.stop = 1000000;
+	config.measure_from = 5000000;
+	made = create(&config);
+	vl_network_run_until(network, 10000000);
+	CU_ASSERT_TRUE(vl_traffic_is_finished(client));
+	CU_ASSERT_TRUE(vl_flow_progress(made, 0)->bytes > 5000000);
+	CU_ASSERT_EQUAL(times.count, 0);
+	tear_down();
+}
+
 /* A line that brings nothing: the queue pair gives up, and says with what. */
 static void test_failure(void)
 {
@@ -302,11 +320,17 @@ static void test_aligned(void)
 }
 
 static const struct test tests[] = {
-	{"reliable", test_reliable}, {"unreliable", test_unreliable},
-	{"lossy", test_lossy},       {"completion_time", test_completion_time},
-	{"rate", test_rate},         {"overload", test_overload},
-	{"stop", test_stop},         {"failure", test_failure},
-	{"refusals", test_refusals}, {"both_ways", test_both_ways},
+	{"reliable", test_reliable},
+	{"unreliable", test_unreliable},
+	{"lossy", test_lossy},
+	{"completion_time", test_completion_time},
+	{"rate", test_rate},
+	{"overload", test_overload},
+	{"stop", test_stop},
+	{"failure", test_failure},
+	{"stop_before_measured", test_stop_before_measured},
+	{"refusals", test_refusals},
+	{"both_ways", test_both_ways},
 	{"aligned", test_aligned},
 };
 

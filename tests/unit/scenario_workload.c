@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const volatile int never;
@@ -138,6 +139,8 @@ static void test_refused(void)
 	refuse("  - {name: a, kind: trace}\n", 1, "is missing");
 	refuse("  - {name: a, kind: trace, trace: /dev/null}\n", 1, "is not a file");
 	refuse("  - {name: a, kind: trace, trace: /nowhere/at/all}\n", 1, "/nowhere/at/all");
+	refuse("  - {name: a, kind: ring_all_reduce, iterations: 1000000}\n", 1,
+	       "iterations: 1000000 of ");
 	refuse("  - {name: a, kind: inference, requests: 10000000}\n", 1, "operations of each");
 }
 
@@ -192,6 +195,13 @@ static void test_trace(void)
 	check_row(scenario, 2, 2500, 8, 7, 1);
 	vl_scenario_free(scenario);
 
+	/* As spreadsheets write them. */
+	scenario = parse_trace("\xef\xbb\xbftime,source,destination,bytes\r\n0,host1,host2,5\r\n");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);
+	CU_ASSERT_EQUAL_FATAL(at(scenario, 0)->plan.step_count, 1);
+	check_row(scenario, 0, 0, 0, 1, 5);
+	vl_scenario_free(scenario);
+
 	scenario = parse_trace("size,dst,class,src,time_us\n"
 			       "10,host1,bulk,host2,1.5\n"
 			       "20,host2,bulk,host1,3ms");
@@ -230,6 +240,18 @@ static void test_refused_traces(void)
 	refuse_trace("time,source,bytes\n", "1:1", "no column 'destination'");
 	refuse_trace("time,source,src,destination,bytes\n", "1:13", "a second column");
 	refuse_trace(",,,\n", "1:1", "time");
+}
+
+/* A pipe that nobody ever writes to. */
+static void test_trace_from_pipe(void)
+{
+	char path[64], workload[160];
+
+	snprintf(path, sizeof(path), "/tmp/verbline-trace-pipe-%d", (int)getpid());
+	CU_ASSERT_EQUAL_FATAL(mkfifo(path, 0600), 0);
+	snprintf(workload, sizeof(workload), "  - {name: a, kind: trace, trace: %s}\n", path);
+	refuse(workload, 1, "is not a file");
+	unlink(path);
 }
 
 /* ---- Running ------------------------------------------------------------------------------- */
@@ -344,6 +366,7 @@ int main(int argc, char **argv)
 		{"refused", test_refused},
 		{"trace", test_trace},
 		{"refused_traces", test_refused_traces},
+		{"trace_from_pipe", test_trace_from_pipe},
 		{"kinds", test_kinds},
 		{"ideal", test_ideal},
 		{"end", test_end},
