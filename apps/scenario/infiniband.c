@@ -11,6 +11,7 @@
 #include "apps/quantity.h"
 #include "apps/scenario/problem.h"
 #include "apps/scenario/scenario.h"
+#include "dataplane/fabric/rate.h"
 
 static void set_service_level(struct vl_loader *loader, struct vl_scenario_infiniband *infiniband,
 			      const yaml_node_pair_t *pair)
@@ -90,6 +91,9 @@ static void check_arbitration(struct vl_loader *loader, struct vl_scenario_infin
 	if (error)
 		vl_section_problem(loader, &infiniband->section,
 				   infiniband->low.count ? "low" : "high", "%s", error);
+	if (infiniband->drain_rate && infiniband->drain_rate < VL_RATE_MIN)
+		vl_section_problem(loader, &infiniband->section, "drain_rate",
+				   "is too small; allowed is 1Mb/s to 4Tb/s, or 0 for at once");
 }
 
 static void set_parameter(struct vl_loader *loader, struct vl_scenario_infiniband_cc *cc,

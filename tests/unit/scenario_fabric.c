@@ -366,6 +366,9 @@ static void test_infiniband(void)
 	CU_ASSERT_EQUAL(scenario->cc.resolved.infiniband.ccti_increase, 1);
 	CU_ASSERT_EQUAL(vl_infiniband_cc_check(&scenario->cc.resolved.infiniband), 0);
 	vl_scenario_free(scenario);
+	refused(LEAVES FLOW "infiniband: {drain_rate: 1b/s}\n",
+		"f.yaml:4:26: infiniband.drain_rate: is too small; allowed is 1Mb/s to 4Tb/s, or 0 "
+		"for at once\n");
 	refused(LEAVES FLOW
 		"infiniband: {congestion_control: {parameters: {ccti: 1, ccti_min: 128,\n"
 		"  ccti_limit: 3}}}\n",
