@@ -15,17 +15,8 @@
 #include "tests/property/rc_traffic.h"
 #include "tests/support/suite.h"
 
-#ifndef __has_feature
-#define __has_feature(name) 0
-#endif
-
-#define CASE_MESSAGES 20000u
-/* Sanitizers make each message ten to twenty times as dear. */
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-#define SUITE_MESSAGES UINT64_C(250000)
-#else
+#define CASE_MESSAGES  20000u
 #define SUITE_MESSAGES UINT64_C(1000000)
-#endif
 
 static const double loss_rates[] = {0, 0, 0.0005, 0.005, 0.02, 0.05, 0.1};
 static const double other_rates[] = {0, 0, 0.002, 0.02, 0.05};
@@ -163,7 +154,7 @@ static void test_clean_link(void)
 
 static void test_impaired_links(void)
 {
-	CU_ASSERT_EQUAL(run_many(1000, SUITE_MESSAGES), 0);
+	CU_ASSERT_EQUAL(run_many(1000, test_repetitions(SUITE_MESSAGES)), 0);
 }
 
 /* A duplicate of an answered READ is being answered again when the next READ, which the requester

@@ -5,9 +5,20 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <CUnit/Basic.h>
+
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#define DEARER 4
+#else
+#define DEARER 1
+#endif
 
 /* What meson test takes for "skipped". */
 #define EXIT_STATUS_SKIPPED 77
@@ -18,6 +29,18 @@ void skip_test(const char *reason)
 {
 	printf("skipped: %s ", reason);
 	skipped++;
+}
+
+uint64_t test_repetitions(uint64_t full)
+{
+	const char *text = getenv("VERBLINE_TEST_EFFORT");
+	char *end = NULL;
+	uint64_t percent = text ? strtoull(text, &end, 10) : 0, repetitions;
+
+	if (!text || end == text || *end || percent < 1 || percent > 100)
+		percent = 100;
+	repetitions = full * percent / (100 * DEARER);
+	return repetitions ? repetitions : 1;
 }
 
 static bool is_selected(const char *name, int argc, char **argv)

@@ -9,6 +9,8 @@
 #ifndef VERBLINE_TESTS_SUITE_H
 #define VERBLINE_TESTS_SUITE_H
 
+#include <stdint.h>
+
 #include <CUnit/CUnit.h>
 
 struct test {
@@ -18,6 +20,12 @@ struct test {
 
 /* Said by a test that cannot run on this machine, before it returns: it counts as skipped. */
 void skip_test(const char *reason);
+
+/* How many of its many repetitions a long random test should make: full, or the percentage of it
+ * that the environment's VERBLINE_TEST_EFFORT says (1 to 100; anything else counts as 100). With a
+ * sanitizer, which makes everything ten to twenty times as dear, that is of a quarter. At least 1.
+ */
+uint64_t test_repetitions(uint64_t full);
 
 int run_suite(const char *suite, const struct test *tests, unsigned int count, int argc,
 	      char **argv);
