@@ -413,6 +413,7 @@ void vl_scenario_check(struct vl_loader *loader, struct vl_scenario *scenario)
 	check_times(loader, scenario);
 	check_links(loader, scenario);
 	whole = vl_scenario_build_topology(loader, scenario) && scenario->node_count;
+	vl_scenario_size_buffers(scenario);
 	vl_scenario_load_sources(loader, scenario);
 	vl_scenario_apply_fabric(scenario);
 	check_switches(loader, scenario, whole);

@@ -54,8 +54,9 @@ static const struct vl_field infiniband_fields[] = {
 	 .offset = offsetof(struct vl_scenario_infiniband, sl_to_vl),
 	 .help = "virtual lane of each service level, as {3: 1}; a flow's priority is its service "
 		 "level [the service level modulo virtual_lanes]"},
-	QUANTITY_FIELD("buffer", struct vl_scenario_infiniband, buffer, SIZE, 4224, 131008,
-		       "of each virtual lane at each port: the credits that it grants [64KiB]"),
+	AUTOMATIC_FIELD("buffer", struct vl_scenario_infiniband, buffer, SIZE, 4224, 131008,
+			"of each virtual lane at each port: the credits that it grants [auto: what "
+			"the longest and fastest link needs to be filled, 64KiB at least]"),
 	LIST_FIELD("high", struct vl_scenario_infiniband, high, &arbitration_schema, 0, 64,
 		   "high-priority table of the VL arbitration [empty]"),
 	LIST_FIELD("low", struct vl_scenario_infiniband, low, &arbitration_schema, 0, 64,
@@ -82,8 +83,10 @@ static const struct vl_field infiniband_fields[] = {
 	MAPPING_FIELD("congestion_control", struct vl_scenario_infiniband, cc, &cc_schema,
 		      "of fabric infiniband_congestion_control"),
 };
-static const struct vl_scenario_infiniband infiniband_defaults = {
-	.virtual_lanes = 1, .buffer = 65536, .limit_of_high_priority = 255, .cc = CC_DEFAULTS};
+static const struct vl_scenario_infiniband infiniband_defaults = {.virtual_lanes = 1,
+								  .buffer = VL_AUTOMATIC,
+								  .limit_of_high_priority = 255,
+								  .cc = CC_DEFAULTS};
 const struct vl_schema vl_scenario_infiniband_schema = {infiniband_fields, COUNT(infiniband_fields),
 							sizeof(struct vl_scenario_infiniband),
 							&infiniband_defaults};

@@ -12,6 +12,11 @@
 #include "apps/scenario/problem.h"
 #include "apps/scenario/scenario.h"
 #include "dataplane/fabric/rate.h"
+#include "dataplane/workload/metrics.h"
+
+/* Bytes: the least that is worked out, and what the 2047 blocks of the counters allow. */
+#define LEAST_BUFFER 65536u
+#define MOST_BUFFER  131008u
 
 static void set_service_level(struct vl_loader *loader, struct vl_scenario_infiniband *infiniband,
 			      const yaml_node_pair_t *pair)
@@ -160,6 +165,35 @@ void vl_scenario_check_infiniband(struct vl_loader *loader,
 	check_mapping(loader, infiniband);
 	check_arbitration(loader, infiniband);
 	check_cc(loader, &infiniband->cc);
+}
+
+/* A lane's credits come back after a round trip; beyond that a packet is being sent, one received,
+ * and one's credits are on their way in the next flow-control packet. */
+static uint64_t buffer_of_link(const struct vl_scenario *scenario,
+			       const struct vl_scenario_links *links)
+{
+	double round_trip = 2 * (double)links->delay * (double)links->rate / 8e9;
+
+	return (uint64_t)round_trip +
+	       3 * (vl_scenario_mtu(scenario) + VL_INFINIBAND_PACKET_OVERHEAD);
+}
+
+void vl_scenario_size_buffers(struct vl_scenario *scenario)
+{
+	uint64_t *buffer = &scenario->infiniband.buffer;
+
+	if (*buffer != VL_AUTOMATIC)
+		return;
+	*buffer = LEAST_BUFFER;
+	for (unsigned int i = 0; i < scenario->cable_count; i++) {
+		uint64_t needed = buffer_of_link(scenario, scenario->cables[i].links);
+
+		if (needed > *buffer)
+			*buffer = needed;
+	}
+	*buffer = (*buffer + 63) / 64 * 64;
+	if (*buffer > MOST_BUFFER)
+		*buffer = MOST_BUFFER;
 }
 
 /* A switch may be named by itself and by a group. */

@@ -31,9 +31,10 @@ struct vl_scenario_infiniband_cc {
 
 struct vl_scenario_infiniband {
 	struct vl_section section;
-	uint64_t virtual_lanes;          /* of data, 1..15 */
-	struct vl_section sl_to_vl;      /* names are service levels, numbers virtual lanes */
-	uint64_t buffer;                 /* bytes of each virtual lane at each port */
+	uint64_t virtual_lanes;     /* of data, 1..15 */
+	struct vl_section sl_to_vl; /* names are service levels, numbers virtual lanes */
+	/* bytes of each virtual lane at each port; VL_AUTOMATIC until the links are known */
+	uint64_t buffer;
 	struct vl_list high, low;        /* struct vl_scenario_arbitration */
 	uint64_t limit_of_high_priority; /* 0..255: 4 KiB units; 255: no limit */
 	unsigned int routing;            /* enum vl_subnet_routing */
@@ -54,6 +55,8 @@ void vl_scenario_check_infiniband(struct vl_loader *loader,
 				  struct vl_scenario_infiniband *infiniband);
 struct vl_scenario;
 /* Fills root_nodes, once names are known. */
+/* Once the links are known: the buffer, if it was left to be worked out. */
+void vl_scenario_size_buffers(struct vl_scenario *scenario);
 void vl_scenario_find_roots(struct vl_loader *loader, struct vl_scenario *scenario);
 
 extern const struct vl_schema vl_scenario_infiniband_schema;
