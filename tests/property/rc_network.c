@@ -162,7 +162,7 @@ static void test_impaired_links(void)
 static void test_late_duplicates_of_reads(void)
 {
 	for (uint64_t seed = 90; seed < 96; seed++) {
-		struct traffic_parameters parameters = random_case(seed, 4000);
+		struct traffic_parameters parameters = random_case(seed, test_repetitions(4000));
 		struct traffic_result result;
 
 		memset(parameters.impairments, 0, sizeof(parameters.impairments));
