@@ -111,6 +111,7 @@ void receive_completed(struct host *host, const struct ibv_wc *wc)
 		direction->receives_posted--;
 	}
 	host->free_receives[host->free_count++] = (uint32_t)wc->wr_id;
+	direction->is_flushed |= wc->status == IBV_WC_WR_FLUSH_ERR;
 	/* What ended in an error may hold a part of a message. */
 	if (wc->status != IBV_WC_SUCCESS)
 		memset(slot_at(host->receive_slots, wc->wr_id), TRAFFIC_CANARY, TRAFFIC_SLOT);

@@ -106,6 +106,7 @@ struct direction {
 	struct ibv_mr *invalidatable_mr; /* at the far host */
 	bool may_invalidate;
 	bool is_dead;        /* an error was met that may be */
+	bool is_flushed;     /* far's receives are: its queue pair is in error */
 	bool is_poisoned;    /* the wrong request is posted */
 	bool is_poison_done; /* and has completed */
 	unsigned int poison;

@@ -79,7 +79,7 @@ void post_receives(struct host *host)
 	for (unsigned int i = 0; i < 2 * traffic->parameters.connections; i++) {
 		struct direction *direction = &traffic->directions[i];
 
-		while (direction->far == host && !direction->is_dead &&
+		while (direction->far == host && !direction->is_dead && !direction->is_flushed &&
 		       direction->receives_posted < TRAFFIC_RECEIVES &&
 		       post_receive(host, direction))
 			;
