@@ -230,7 +230,7 @@ static void prefetch(struct vl_executor *executor)
 	}
 }
 
-/* The event will not run, and may go. */
+/* The event will not run: nothing is to be fetched for it. */
 static void forget(struct vl_executor *executor, const struct vl_event *event)
 {
 	for (unsigned int i = 0; i < RING; i++) {
