@@ -204,13 +204,14 @@ static bool answers_stream(struct vl_endpoint *endpoint, const struct vl_frame *
 	       vl_stream_group_receive(endpoint->streams, &packet, now);
 }
 
-static void dispatch(struct vl_endpoint *endpoint, const struct vl_frame *frame, uint64_t now)
+static void dispatch(struct vl_endpoint *endpoint, const struct vl_frame *frame, uint64_t arrival,
+		     uint64_t now)
 {
 	struct vl_frame_layout layout;
 
 	if (endpoint->link == VL_LINK_INFINIBAND) {
-		vl_receive_frame(endpoint->device, VL_LINK_INFINIBAND, frame->data, frame->length,
-				 now);
+		vl_receive_frame_arrived(endpoint->device, VL_LINK_INFINIBAND, frame->data,
+					 frame->length, arrival, now);
 		return;
 	}
 	if (vl_is_mac_control(frame->data, frame->length)) {
@@ -231,21 +232,39 @@ static void dispatch(struct vl_endpoint *endpoint, const struct vl_frame *frame,
 	}
 	if (endpoint->streams && answers_stream(endpoint, frame, now))
 		return;
-	vl_receive_frame(endpoint->device, VL_LINK_ETHERNET, frame->data, frame->length, now);
+	vl_receive_frame_arrived(endpoint->device, VL_LINK_ETHERNET, frame->data, frame->length,
+				 arrival, now);
+}
+
+/* Those who look at frames see time go on, whatever the clock that an arrival is told by. */
+static void note_seen(struct vl_endpoint *endpoint, struct vl_frame *frame, uint64_t arrival)
+{
+	if (arrival > endpoint->seen)
+		endpoint->seen = arrival;
+	frame->time = endpoint->seen;
 }
 
 void vl_endpoint_receive(struct vl_endpoint *endpoint, struct vl_frame *frame, uint64_t now)
+{
+	vl_endpoint_receive_arrived(endpoint, frame, now, now);
+}
+
+void vl_endpoint_receive_arrived(struct vl_endpoint *endpoint, struct vl_frame *frame,
+				 uint64_t arrival, uint64_t now)
 {
 	endpoint->now = now;
 	endpoint->counters.rx_frames++;
 	endpoint->counters.rx_bytes += frame->length;
 	if (endpoint->filter.receive) {
+		note_seen(endpoint, frame, arrival);
 		if (!endpoint->filter.receive(endpoint->filter.context, frame, now))
 			return;
 	} else if (endpoint->tap.see) {
-		endpoint->tap.see(endpoint->tap.context, VL_DIRECTION_RECEIVED, frame, now, NULL);
+		note_seen(endpoint, frame, arrival);
+		endpoint->tap.see(endpoint->tap.context, VL_DIRECTION_RECEIVED, frame, frame->time,
+				  NULL);
 	}
-	dispatch(endpoint, frame, now);
+	dispatch(endpoint, frame, arrival, now);
 }
 
 /* What was on the wire before, and is counted, or never was. */
@@ -260,7 +279,8 @@ static void take_from_filter(struct vl_endpoint *endpoint, uint64_t now)
 
 		if (!frame)
 			return;
-		dispatch(endpoint, frame, now);
+		endpoint->seen = now;
+		dispatch(endpoint, frame, now, now);
 	}
 }
 
@@ -348,12 +368,15 @@ static bool make_filtered_frame(struct vl_endpoint *endpoint, uint64_t now, stru
 	const struct vl_frame_filter *filter = &endpoint->filter;
 
 	take_from_filter(endpoint, now);
-	if (filter->next_transmitted(filter->context, frame, now))
+	if (filter->next_transmitted(filter->context, frame, now)) {
+		endpoint->seen = now;
 		return true;
+	}
 	/* So that the worker gets on when all is taken away. */
 	for (unsigned int i = 0; i < FILTER_BURST; i++) {
 		if (!make_frame(endpoint, now, frame))
 			return false;
+		endpoint->seen = now;
 		if (filter->transmit(filter->context, frame, now))
 			return true;
 	}
@@ -371,9 +394,11 @@ bool vl_endpoint_transmit(struct vl_endpoint *endpoint, uint64_t now, struct vl_
 	} else {
 		if (!make_frame(endpoint, now, frame))
 			return false;
-		if (endpoint->tap.see)
+		if (endpoint->tap.see) {
+			endpoint->seen = now;
 			endpoint->tap.see(endpoint->tap.context, VL_DIRECTION_TRANSMITTED, frame,
 					  now, NULL);
+		}
 	}
 	endpoint->counters.tx_frames++;
 	endpoint->counters.tx_bytes += endpoint->taken ? endpoint->taken->length : frame->length;

@@ -83,6 +83,7 @@ struct vl_endpoint {
 	struct vl_stream_group *streams; /* the owner's; NULL: none */
 	bool sends_streams;              /* false: who moves the endpoint's frames does */
 	uint64_t now;                    /* ns, of the last call */
+	uint64_t seen;                   /* ns, of the frame that a tap or filter was shown last */
 	struct vl_pfc_receiver pause;
 	struct vl_pfc_sender pfc;
 	struct vl_endpoint_counters counters;
@@ -116,6 +117,11 @@ void vl_endpoint_set_constant(struct vl_endpoint *endpoint,
 /* Takes one frame, which the filter may alter; it stays the caller's. Obeys PFC, hands RoCE packets
  * whose ICRC is right to the device, and what else there is to vl_ip. */
 void vl_endpoint_receive(struct vl_endpoint *endpoint, struct vl_frame *frame, uint64_t now);
+/* The same of a frame that came in at the port earlier than now: arrival, ns, not after now. Taps
+ * are told this time, or that of the frame that they saw last if it is later, and latencies of one
+ * way end with it; the transport acts now. */
+void vl_endpoint_receive_arrived(struct vl_endpoint *endpoint, struct vl_frame *frame,
+				 uint64_t arrival, uint64_t now);
 /* Takes what the filter gives as received by now, then runs the application. */
 void vl_endpoint_poll(struct vl_endpoint *endpoint, uint64_t now);
 /* Fills the next frame (data, length, priority): the filter's own first, then PFC, ARP and

@@ -38,7 +38,8 @@ struct vl_frame_tap {
  * memory of its own, made at set-up.
  */
 struct vl_frame_filter {
-	/* A frame has come in. True: the endpoint takes it, perhaps altered, now. */
+	/* A frame has come in, at frame->time, which is not after now, and is what the tap is to be
+	 * told. True: the endpoint takes it, perhaps altered, now. */
 	bool (*receive)(void *context, struct vl_frame *frame, uint64_t now);
 	/* The next of the filter's own frames that the endpoint is to take as received: delayed,
 	 * duplicated or made up. NULL: none is due. Valid until the next call. */

@@ -109,7 +109,8 @@ void vl_pfc_receiver_init(struct vl_pfc_receiver *receiver, struct vl_rate rate,
 /* The pause of a priority has ended at the time given, by itself or by a newer frame. */
 static void account(struct vl_pfc_receiver *receiver, unsigned int priority, uint64_t end)
 {
-	receiver->paused_time[priority] += end - receiver->paused_since[priority];
+	if (end > receiver->paused_since[priority])
+		receiver->paused_time[priority] += end - receiver->paused_since[priority];
 }
 
 static void apply(struct vl_pfc_receiver *receiver, const struct vl_pfc *pfc, uint64_t time)
@@ -122,13 +123,17 @@ static void apply(struct vl_pfc_receiver *receiver, const struct vl_pfc *pfc, ui
 		if (receiver->paused >> i & 1)
 			account(receiver, i, until < time ? until : time);
 		if (pfc->quanta[i]) {
+			/* A frame may be told of after the pause before it has ended, though it
+			 * came in earlier: that time is accounted for. */
+			receiver->paused_since[i] =
+				!(receiver->paused >> i & 1) && until > time ? until : time;
 			receiver->paused |= (uint8_t)(1u << i);
-			receiver->paused_since[i] = time;
 			receiver->until[i] =
 				time + vl_rate_time_up(receiver->rate, (uint64_t)pfc->quanta[i] *
 									       VL_PFC_QUANTUM_BITS);
 		} else {
 			receiver->paused &= (uint8_t) ~(1u << i);
+			receiver->until[i] = time;
 		}
 	}
 }
@@ -184,8 +189,10 @@ void vl_pfc_receiver_ignore(struct vl_pfc_receiver *receiver, uint8_t priorities
 {
 	vl_pfc_receiver_update(receiver, now);
 	for (unsigned int i = 0; i < VL_PFC_PRIORITIES; i++) {
-		if (receiver->paused & priorities & 1u << i)
+		if (receiver->paused & priorities & 1u << i) {
 			account(receiver, i, now);
+			receiver->until[i] = now;
+		}
 	}
 	receiver->paused &= (uint8_t)~priorities;
 	receiver->ignored = priorities;

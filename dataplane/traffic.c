@@ -11,7 +11,7 @@ static void poll_traffic(void *context, struct vl_endpoint *endpoint, uint64_t n
 	struct vl_traffic *traffic = context;
 
 	(void)endpoint;
-	vl_responder_set_poll(traffic->responders, now);
+	vl_responder_set_poll(traffic->responders);
 	vl_generator_poll(traffic->generator, now);
 }
 

@@ -264,7 +264,7 @@ static void note_congestion(struct vl_qp *qp, const struct vl_packet *packet, ui
 	}
 }
 
-void vl_receive(struct vl_device *device, const struct vl_packet *packet, uint64_t now)
+static void receive(struct vl_device *device, const struct vl_packet *packet, uint64_t now)
 {
 	enum vl_drop drop;
 	struct vl_qp *qp;
@@ -313,20 +313,34 @@ void vl_receive(struct vl_device *device, const struct vl_packet *packet, uint64
 	}
 }
 
+void vl_receive(struct vl_device *device, const struct vl_packet *packet, uint64_t now)
+{
+	device->arrival = now;
+	receive(device, packet, now);
+}
+
 void vl_receive_frame(struct vl_device *device, enum vl_link_type link, const uint8_t *frame,
 		      uint32_t length, uint64_t now)
+{
+	vl_receive_frame_arrived(device, link, frame, length, now, now);
+}
+
+void vl_receive_frame_arrived(struct vl_device *device, enum vl_link_type link,
+			      const uint8_t *frame, uint32_t length, uint64_t arrival, uint64_t now)
 {
 	struct vl_packet packet;
 	enum vl_parse_result result = vl_parse(&packet, link, frame, length, length);
 
-	if (result == VL_PARSE_opcode_reserved)
+	if (result == VL_PARSE_opcode_reserved) {
 		device->drops[VL_DROP_opcode]++;
-	else if (result != VL_PARSE_ok)
+	} else if (result != VL_PARSE_ok) {
 		device->drops[VL_DROP_not_parsed]++;
-	else if (!vl_icrc_is_right(&packet))
+	} else if (!vl_icrc_is_right(&packet)) {
 		device->drops[VL_DROP_icrc]++;
-	else
-		vl_receive(device, &packet, now);
+	} else {
+		device->arrival = arrival;
+		receive(device, &packet, now);
+	}
 }
 
 /* ---- A packet out --------------------------------------------------------------------------- */

@@ -187,6 +187,9 @@ void *vl_cq_context(const struct vl_cq *cq);
 /* Returns the number of entries stored, 0..count; -EIO once the CQ has overflowed
  * and what was queued before that has been polled (IBTA 11.2.8.1). */
 int vl_poll_cq(struct vl_cq *cq, int count, struct ibv_wc *wc);
+/* The same of a CQ of receive queues, with the times, ns, at which the packets that completed the
+ * receives came in. */
+int vl_poll_cq_arrivals(struct vl_cq *cq, int count, struct ibv_wc *wc, uint64_t *arrivals);
 /* Arms one completion event for the next entry (or the next solicited or failed one). */
 void vl_req_notify_cq(struct vl_cq *cq, bool solicited_only);
 
@@ -264,6 +267,11 @@ int vl_post_flush(struct vl_qp *qp, uint64_t wr_id, unsigned int send_flags, uin
 void vl_receive(struct vl_device *device, const struct vl_packet *packet, uint64_t now);
 void vl_receive_frame(struct vl_device *device, enum vl_link_type link, const uint8_t *frame,
 		      uint32_t length, uint64_t now);
+/* The same of a packet that came in at the port earlier than now: arrival, ns, not after now. Only
+ * vl_poll_cq_arrivals tells of it. */
+void vl_receive_frame_arrived(struct vl_device *device, enum vl_link_type link,
+			      const uint8_t *frame, uint32_t length, uint64_t arrival,
+			      uint64_t now);
 
 struct vl_span {
 	const uint8_t *data;

@@ -130,9 +130,9 @@ uint32_t vl_control_partners_count(const struct vl_control_partners *partners)
 	return vl_responder_set_count(partners->responders);
 }
 
-void vl_control_partners_poll(struct vl_control_partners *partners, uint64_t now)
+void vl_control_partners_poll(struct vl_control_partners *partners)
 {
-	vl_responder_set_poll(partners->responders, now);
+	vl_responder_set_poll(partners->responders);
 }
 
 /* ---- Making -------------------------------------------------------------------------------- */

@@ -52,7 +52,7 @@ void vl_control_partners_leave(struct vl_control_partners *partners);
 bool vl_control_budget_is_settled(const struct vl_control_budget *budget);
 uint32_t vl_control_partners_count(const struct vl_control_partners *partners);
 /* Posts again the receives that were used up. */
-void vl_control_partners_poll(struct vl_control_partners *partners, uint64_t now);
+void vl_control_partners_poll(struct vl_control_partners *partners);
 
 /* Makes those that are asked for, of an address of ours. False: refused, as *answer says. */
 bool vl_control_partners_make(struct vl_control_partners *partners,

@@ -309,7 +309,7 @@ static void poll_session(struct session *session, uint64_t now)
 	int received;
 
 	if (session->partners)
-		vl_control_partners_poll(session->partners, now);
+		vl_control_partners_poll(session->partners);
 	if (!session->connection) {
 		destroy_session(session, now);
 		return;

@@ -98,6 +98,20 @@ static void check_buffers(struct findings *findings, const struct vl_port *port)
 			  : "frames come in one buffer each, which must hold the MTU");
 }
 
+static void check_receive_offloads(struct findings *findings, const struct vl_port *port)
+{
+	const struct vl_port_abilities *can = &port->abilities;
+
+	finding_add(findings, "arrival times", port->name, can->rx_time ? FINDING_OK : FINDING_LACK,
+		    NULL,
+		    can->rx_time ? "of the device's clock, told in the workers' time"
+				 : "of the TSC when a burst is taken: the device stamps no frames, "
+				   "or its clock cannot be read");
+	finding_add(findings, "IPv4 checksum", port->name, FINDING_OK, NULL,
+		    can->rx_ip_checksum ? "checked by the device, and by the parser"
+					: "checked by the parser");
+}
+
 void check_port(struct findings *findings, const struct vl_port *port)
 {
 	char rate[VL_QUANTITY_TEXT] = "unknown";
@@ -111,4 +125,5 @@ void check_port(struct findings *findings, const struct vl_port *port)
 	check_node(findings, port);
 	check_queues(findings, port);
 	check_buffers(findings, port);
+	check_receive_offloads(findings, port);
 }

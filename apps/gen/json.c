@@ -194,6 +194,8 @@ static json_t *ports_json(const struct gen_run *run)
 		json_t *object = json_object(), *frames = json_object();
 
 		put(object, "port", json_string(vl_host_port(run->session->host, port)->name));
+		put(object, "arrival_clock",
+		    json_string(vl_port_arrival_clock(vl_host_port(run->session->host, port))));
 		put(object, "counters", counters_json(&sum.counters));
 #define PUT_COUNTER(name, unit, meaning) put(frames, #name, whole(sum.frames.name));
 		VL_ENDPOINT_COUNTERS(PUT_COUNTER)

@@ -228,9 +228,10 @@ json_t *pfc_report_json(const struct pfc_run *run)
 		const struct vl_pfc_stage_port *port = &stage->ports[i];
 
 		json_array_append_new(
-			ports, json_pack("{s:s, s:o, s:o}", "port", port->port->name, "sent",
+			ports, json_pack("{s:s, s:o, s:o, s:s}", "port", port->port->name, "sent",
 					 run->sends ? sent_json(port, run->left[i]) : json_null(),
-					 "received", received_json(port, run->ended)));
+					 "received", received_json(port, run->ended),
+					 "arrival_clock", vl_port_arrival_clock(port->port)));
 	}
 	return json_pack("{s:s, s:s, s:s, s:I, s:o, s:{s:I, s:I, s:o, s:I, s:I}}", "schema",
 			 "verbline-pfc-1", "version", VERBLINE_VERSION, "command", "pfc",

@@ -249,17 +249,17 @@ static bool filter_receive(void *context, struct vl_frame *frame, uint64_t now)
 	bool goes_on;
 
 	if (!begin(fault, &packet, VL_DIRECTION_RECEIVED, frame, now)) {
-		vl_fault_show(fault, VL_DIRECTION_RECEIVED, frame, now);
+		vl_fault_show(fault, VL_DIRECTION_RECEIVED, frame, frame->time);
 		return true;
 	}
 	if (vl_fault_is_follower(fault, &packet) || !vl_fault_admit_receive(fault, &packet) ||
 	    !vl_fault_has_room(fault, &packet)) {
-		vl_fault_show(fault, VL_DIRECTION_RECEIVED, frame, now);
+		vl_fault_show(fault, VL_DIRECTION_RECEIVED, frame, frame->time);
 		return false;
 	}
 	vl_fault_decide(fault, &packet);
 	vl_fault_plan(fault, &packet);
-	vl_fault_show(fault, VL_DIRECTION_RECEIVED, frame, now);
+	vl_fault_show(fault, VL_DIRECTION_RECEIVED, frame, frame->time);
 	goes_on = vl_fault_act(fault, &packet) && vl_fault_admit_slow(fault, &packet);
 	if (goes_on)
 		vl_fault_answered(fault, &packet);

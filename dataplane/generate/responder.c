@@ -95,22 +95,25 @@ static void post_receive(struct vl_responder_set *set, uint32_t index)
 	(void)vl_post_recv(responder->qp, &wr, &bad);
 }
 
-static void note_arrival(const struct responder *responder, const struct ibv_wc *wc, uint64_t now)
+static void note_arrival(const struct responder *responder, const struct ibv_wc *wc,
+			 uint64_t arrival)
 {
 	if (responder->one_way && wc->wc_flags & IBV_WC_WITH_IMM)
-		vl_one_way_record(responder->one_way, wc->imm_data, responder->clock_offset, now);
+		vl_one_way_record(responder->one_way, wc->imm_data, responder->clock_offset,
+				  arrival);
 }
 
-void vl_responder_set_poll(struct vl_responder_set *set, uint64_t now)
+void vl_responder_set_poll(struct vl_responder_set *set)
 {
 	struct ibv_wc wc[COMPLETION_BATCH];
+	uint64_t arrivals[COMPLETION_BATCH];
 	int count;
 
-	while ((count = vl_poll_cq(set->recv_cq, COMPLETION_BATCH, wc)) > 0) {
+	while ((count = vl_poll_cq_arrivals(set->recv_cq, COMPLETION_BATCH, wc, arrivals)) > 0) {
 		for (int i = 0; i < count; i++) {
 			if (wc[i].status != IBV_WC_SUCCESS)
 				continue;
-			note_arrival(&set->responders[wc[i].wr_id], &wc[i], now);
+			note_arrival(&set->responders[wc[i].wr_id], &wc[i], arrivals[i]);
 			post_receive(set, (uint32_t)wc[i].wr_id);
 		}
 	}

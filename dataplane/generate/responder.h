@@ -31,7 +31,7 @@ void vl_responder_set_destroy(struct vl_responder_set *set);
  * polled any more. */
 uint32_t vl_responder_set_shrink(struct vl_responder_set *set, uint32_t most);
 /* Posts again the receives that were used up. */
-void vl_responder_set_poll(struct vl_responder_set *set, uint64_t now);
+void vl_responder_set_poll(struct vl_responder_set *set);
 
 /* Creates a queue pair in INIT with so many receives posted (0: for WRITE and READ only) and stores
  * its number in the set, from 0, in *index. 0 or a negative errno value. */

@@ -4,6 +4,7 @@
 #include "dataplane/port/ethdev.h"
 
 #include "dataplane/port/flow_rule.h"
+#include "dataplane/port/receive_offload.h"
 #include "dataplane/runtime/compat.h"
 #include "dataplane/runtime/log.h"
 #include "dataplane/runtime/mempool.h"
@@ -35,12 +36,17 @@ struct ethdev_port {
 	struct rte_mempool *own_mempool;
 	int held_descriptor;
 	bool chatters;
+	uint64_t rx_offloads; /* enabled */
+	struct vl_receive_offload offload;
 };
 
 static uint16_t ethdev_receive(struct vl_port *port, uint16_t queue, struct rte_mbuf **mbufs,
 			       uint16_t count)
 {
-	return rte_eth_rx_burst(((struct ethdev_port *)port)->id, queue, mbufs, count);
+	struct ethdev_port *ethdev = (struct ethdev_port *)port;
+
+	count = rte_eth_rx_burst(ethdev->id, queue, mbufs, count);
+	return vl_receive_offload_take(&ethdev->offload, queue, mbufs, count);
 }
 
 static uint16_t ethdev_transmit(struct vl_port *port, uint16_t queue, struct rte_mbuf **mbufs,
@@ -66,10 +72,10 @@ static bool ethdev_is_up(struct vl_port *port)
 
 static void ethdev_statistics(struct vl_port *port, struct vl_port_statistics *statistics)
 {
-	struct rte_eth_stats found;
+	struct ethdev_port *ethdev = (struct ethdev_port *)port;
+	struct rte_eth_stats found = {0};
 
-	if (rte_eth_stats_get(((struct ethdev_port *)port)->id, &found))
-		return;
+	rte_eth_stats_get(ethdev->id, &found);
 	*statistics = (struct vl_port_statistics){
 		.rx_frames = found.ipackets,
 		.rx_bytes = found.ibytes,
@@ -80,6 +86,11 @@ static void ethdev_statistics(struct vl_port *port, struct vl_port_statistics *s
 		.rx_nombuf = found.rx_nombuf,
 		.tx_errors = found.oerrors,
 	};
+	for (uint16_t i = 0; i < port->queue_count; i++) {
+		statistics->rx_ip_checksum += ethdev->offload.queues[i].ip_checksum;
+		statistics->rx_tag_lost += ethdev->offload.queues[i].tag_lost;
+		statistics->rx_timed += ethdev->offload.queues[i].timed;
+	}
 }
 
 /* What is left when the device is closed, or was not opened. */
@@ -96,6 +107,7 @@ static void close_device(struct ethdev_port *ethdev)
 	struct rte_device *device = NULL;
 	struct rte_eth_dev_info info;
 
+	vl_receive_offload_stop(&ethdev->offload);
 	if (!rte_eth_dev_info_get(ethdev->id, &info))
 		device = info.device;
 	if (ethdev->is_started)
@@ -252,6 +264,8 @@ static int configure(struct ethdev_port *ethdev, const struct rte_eth_dev_info *
 		}
 		conf.rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
 	}
+	conf.rxmode.offloads |= vl_receive_offload_wanted(info->rx_offload_capa);
+	ethdev->rx_offloads = conf.rxmode.offloads;
 	if (port->queue_count > 1 && rss) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 		conf.rx_adv_conf.rss_conf.rss_hf = rss;
@@ -381,6 +395,9 @@ static int start(struct ethdev_port *ethdev, const struct vl_ethdev_plan *plan,
 	ethdev->is_started = true;
 	set_address(ethdev, plan, config);
 	turn_flow_control_off(ethdev);
+	vl_receive_offload_start(&ethdev->offload, ethdev->id, ethdev->rx_offloads);
+	ethdev->port.abilities.rx_time = ethdev->offload.has_time;
+	ethdev->port.abilities.rx_ip_checksum = ethdev->rx_offloads & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM;
 	ethdev->port.abilities.steers_qpn = vl_flow_rule_qpn_is_possible(ethdev->id);
 	if (!rte_eth_link_get_nowait(ethdev->id, &link) && link.link_status &&
 	    link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN)

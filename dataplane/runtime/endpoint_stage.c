@@ -3,6 +3,7 @@
 
 #include "dataplane/runtime/endpoint_stage.h"
 
+#include "dataplane/port/receive_offload.h"
 #include "dataplane/runtime/stream_stage.h"
 
 #include <rte_mbuf.h>
@@ -38,6 +39,26 @@ static void fill_frame(struct vl_frame *frame, struct rte_mbuf *mbuf, struct vl_
 	};
 }
 
+/* In one buffer: its own, or one of those that are sent from, which hold the MTU. False: it fits
+ * into none. */
+static bool join(struct vl_endpoint_stage *stage, struct rte_mbuf **mbuf)
+{
+	struct rte_mbuf *copy;
+
+	if (!rte_pktmbuf_linearize(*mbuf))
+		return true;
+	copy = rte_pktmbuf_copy(*mbuf, stage->pool.mempool, 0, UINT32_MAX);
+	if (!copy)
+		return false;
+	if (copy->nb_segs > 1) {
+		rte_pktmbuf_free(copy);
+		return false;
+	}
+	rte_pktmbuf_free(*mbuf);
+	*mbuf = copy;
+	return true;
+}
+
 void vl_endpoint_stage_take(struct vl_endpoint_stage *stage, struct rte_mbuf **mbufs,
 			    uint16_t count, uint64_t now)
 {
@@ -50,12 +71,13 @@ void vl_endpoint_stage_take(struct vl_endpoint_stage *stage, struct rte_mbuf **m
 
 		if (i + PREFETCH_DISTANCE < count)
 			prefetch_data(mbufs[i + PREFETCH_DISTANCE]);
-		if (unlikely(mbufs[i]->nb_segs > 1) && rte_pktmbuf_linearize(mbufs[i])) {
+		if (unlikely(mbufs[i]->nb_segs > 1) && !join(stage, &mbufs[i])) {
 			stage->counters.rx_segmented++;
 			continue;
 		}
 		fill_frame(&frame, mbufs[i], &stage->pool.pool);
-		vl_endpoint_receive(stage->endpoint, &frame, now);
+		vl_endpoint_receive_arrived(stage->endpoint, &frame, vl_receive_time(mbufs[i], now),
+					    now);
 	}
 	rte_pktmbuf_free_bulk(mbufs, count);
 }

@@ -20,7 +20,7 @@
 
 /* Beside those of the endpoint. */
 #define VL_ENDPOINT_STAGE_COUNTERS(X)                                                              \
-	X(rx_segmented, "frames", "dropped, as they came in more than one buffer")                 \
+	X(rx_segmented, "frames", "dropped, as they came in several buffers, and fit into none")   \
 	X(tx_refused, "bursts", "that the port did not take whole at once")
 
 struct vl_endpoint_stage_counters {

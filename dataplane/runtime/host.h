@@ -61,7 +61,8 @@ struct vl_host_counters {
 	uint64_t handed_over;       /* frames to other workers, copies of what is for all too */
 	uint64_t hand_over_dropped; /* frames whose ring was full, or copies for lack of buffers */
 	uint64_t mempool_exhausted; /* frames not made, as no buffer was free */
-	uint64_t rx_segmented;      /* frames dropped, as they came in too many buffers to join */
+	uint64_t rx_segmented;      /* frames dropped, as they came in several buffers, and fit
+					into none */
 	uint64_t tx_refused;        /* bursts that a port did not take whole at once */
 };
 

@@ -9,6 +9,8 @@
 
 #include "dataplane/runtime/host_private.h"
 
+#include "dataplane/port/receive_offload.h"
+
 #include <rte_mbuf.h>
 #include <rte_memcpy.h>
 #include <rte_prefetch.h>
@@ -65,6 +67,8 @@ static struct rte_mbuf *copy_of(struct host_worker *worker, const struct rte_mbu
 		   mbuf->data_len);
 	copy->data_len = mbuf->data_len;
 	copy->pkt_len = mbuf->data_len;
+	copy->ol_flags = mbuf->ol_flags & vl_receive_time_flag;
+	rte_mbuf_dynfield_copy(copy, mbuf);
 	return copy;
 }
 

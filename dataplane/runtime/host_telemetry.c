@@ -127,6 +127,7 @@ static int answer_worker(void *context, const char *parameters, struct vl_teleme
 	vl_telemetry_put_number(reply, "handed_over", counters.handed_over);
 	vl_telemetry_put_number(reply, "hand_over_dropped", counters.hand_over_dropped);
 	vl_telemetry_put_number(reply, "mempool_exhausted", counters.mempool_exhausted);
+	vl_telemetry_put_number(reply, "rx_segmented", counters.rx_segmented);
 	return 0;
 }
 

@@ -3,6 +3,8 @@
 
 #include "dataplane/runtime/pfc_stage.h"
 
+#include "dataplane/port/receive_offload.h"
+
 #include <rte_branch_prediction.h>
 #include <rte_mbuf.h>
 
@@ -56,7 +58,7 @@ static void receive_frame(struct vl_pfc_stage_port *port, const struct rte_mbuf 
 		return;
 	}
 	port->pfc_rx++;
-	vl_pfc_receiver_take(&port->received, &pfc, now);
+	vl_pfc_receiver_take(&port->received, &pfc, vl_receive_time(mbuf, now));
 }
 
 static uint32_t receive_burst(struct vl_pfc_stage_port *port, uint64_t now)

@@ -35,6 +35,9 @@ void vl_telemetry_put_port(struct vl_telemetry_reply *reply, struct vl_port *por
 	vl_telemetry_put_number(reply, "rx_errors", statistics.rx_errors);
 	vl_telemetry_put_number(reply, "rx_nombuf", statistics.rx_nombuf);
 	vl_telemetry_put_number(reply, "tx_errors", statistics.tx_errors);
+	vl_telemetry_put_number(reply, "rx_ip_checksum", statistics.rx_ip_checksum);
+	vl_telemetry_put_number(reply, "rx_tag_lost", statistics.rx_tag_lost);
+	vl_telemetry_put_number(reply, "rx_timed", statistics.rx_timed);
 }
 
 void vl_telemetry_put_worker(struct vl_telemetry_reply *reply,

@@ -19,6 +19,9 @@ PORT = {
     "rx_errors": "Frames received damaged",
     "rx_nombuf": "Frames lost or put off for want of buffers",
     "tx_errors": "Frames that the device failed to send",
+    "rx_ip_checksum": "Frames dropped as the device found the IPv4 header's checksum wrong",
+    "rx_tag_lost": "Frames dropped for want of room for a VLAN tag that the device took out",
+    "rx_timed": "Frames whose time of arrival is the device's",
 }
 
 # Labels: worker.
@@ -30,6 +33,7 @@ WORKER = {
     "handed_over": "Frames handed over to other workers",
     "hand_over_dropped": "Frames dropped as the other worker's ring was full",
     "mempool_exhausted": "Times that the worker's mempool was empty",
+    "rx_segmented": "Frames dropped as they came in several buffers and fit into none",
 }
 
 # RDMA; labels: port, and qpn where VERBLINE_EXPORT_QPS asks for queue pairs.

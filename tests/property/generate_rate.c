@@ -240,7 +240,7 @@ static void count_frame(void *context, const struct vl_node *node, uint32_t port
 
 static void poll_both(void *context, struct vl_endpoint *endpoint, uint64_t now)
 {
-	(void)context, (void)endpoint;
+	(void)context, (void)endpoint, (void)now;
 	vl_generator_poll(generator, now);
 }
 
@@ -252,8 +252,8 @@ static uint64_t next_deadline(void *context)
 
 static void poll_responders(void *context, struct vl_endpoint *endpoint, uint64_t now)
 {
-	(void)context, (void)endpoint;
-	vl_responder_set_poll(responders, now);
+	(void)context, (void)endpoint, (void)now;
+	vl_responder_set_poll(responders);
 }
 
 static struct vl_generate_group *set_up(const struct vl_generate_group_config *config)

@@ -8,13 +8,13 @@
 #include <errno.h>
 
 /* Rings have a power of two of entries, so the queue may hold more than was asked for. */
-static struct ibv_wc *make_ring(struct vl_device *device, uint32_t cqe, uint32_t *size)
+static struct vl_completion *make_ring(struct vl_device *device, uint32_t cqe, uint32_t *size)
 {
 	*size = vl_round_up_to_power(cqe);
-	return vl_allocate(device, *size * sizeof(struct ibv_wc));
+	return vl_allocate(device, *size * sizeof(struct vl_completion));
 }
 
-static struct ibv_wc *entry_at(const struct vl_cq *cq, uint32_t index)
+static struct vl_completion *entry_at(const struct vl_cq *cq, uint32_t index)
 {
 	return &cq->ring[index & (cq->size - 1)];
 }
@@ -45,7 +45,7 @@ struct vl_cq *vl_create_cq(struct vl_device *device, uint32_t cqe, void *context
 int vl_resize_cq(struct vl_cq *cq, uint32_t cqe)
 {
 	struct vl_device *device = cq->device;
-	struct ibv_wc *ring;
+	struct vl_completion *ring;
 	uint32_t size, queued = cq->tail - cq->head;
 
 	if (!cqe || cqe > device->config.max_cqe || cqe < queued)
@@ -55,7 +55,7 @@ int vl_resize_cq(struct vl_cq *cq, uint32_t cqe)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < queued; i++)
 		ring[i] = *entry_at(cq, cq->head + i);
-	vl_release(device, cq->ring, cq->size * sizeof(struct ibv_wc));
+	vl_release(device, cq->ring, cq->size * sizeof(struct vl_completion));
 	cq->ring = ring;
 	cq->size = size;
 	cq->head = 0;
@@ -71,7 +71,7 @@ int vl_destroy_cq(struct vl_cq *cq)
 		return -EBUSY;
 	vl_list_remove(&cq->link);
 	device->cq_count--;
-	vl_release(device, cq->ring, cq->size * sizeof(struct ibv_wc));
+	vl_release(device, cq->ring, cq->size * sizeof(struct vl_completion));
 	vl_release(device, cq, sizeof(*cq));
 	return 0;
 }
@@ -88,8 +88,15 @@ int vl_poll_cq(struct vl_cq *cq, int count, struct ibv_wc *wc)
 	if (count < 0)
 		return -EINVAL;
 	while (polled < count && cq->head != cq->tail)
-		wc[polled++] = *entry_at(cq, cq->head++);
+		wc[polled++] = entry_at(cq, cq->head++)->wc;
 	return !polled && count && cq->overflowed ? -EIO : polled;
+}
+
+int vl_poll_cq_arrivals(struct vl_cq *cq, int count, struct ibv_wc *wc, uint64_t *arrivals)
+{
+	for (int i = 0; i < count && cq->head + (uint32_t)i != cq->tail; i++)
+		arrivals[i] = entry_at(cq, cq->head + (uint32_t)i)->arrival;
+	return vl_poll_cq(cq, count, wc);
 }
 
 void vl_req_notify_cq(struct vl_cq *cq, bool solicited_only)
@@ -131,7 +138,7 @@ void vl_cq_add(struct vl_cq *cq, const struct ibv_wc *wc, bool solicited)
 		fail(cq);
 		return;
 	}
-	*entry_at(cq, cq->tail++) = *wc;
+	*entry_at(cq, cq->tail++) = (struct vl_completion){*wc, cq->device->arrival};
 	if (cq->armed || (cq->armed_solicited && (solicited || wc->status != IBV_WC_SUCCESS))) {
 		cq->armed = cq->armed_solicited = false;
 		if (events->completion)
@@ -144,10 +151,10 @@ void vl_cq_purge(struct vl_cq *cq, uint32_t qpn)
 	uint32_t kept = cq->head;
 
 	for (uint32_t i = cq->head; i != cq->tail; i++) {
-		const struct ibv_wc *wc = entry_at(cq, i);
+		const struct vl_completion *entry = entry_at(cq, i);
 
-		if (wc->qp_num != qpn)
-			*entry_at(cq, kept++) = *wc;
+		if (entry->wc.qp_num != qpn)
+			*entry_at(cq, kept++) = *entry;
 	}
 	cq->tail = kept;
 }

@@ -93,9 +93,10 @@ struct vl_device {
 	uint16_t urgent_mask, ready_mask; /* bit n: list n is not empty */
 	uint16_t paused_mask;             /* nothing of these */
 	uint16_t held_mask;               /* nothing of these on ready */
-	uint64_t turns; /* of the ready lists: service levels, four bits each, longest not served
-			   first */
-	uint64_t now;   /* of the last call */
+	uint64_t turns;   /* of the ready lists: service levels, four bits each, longest not served
+			     first */
+	uint64_t now;     /* of the last call */
+	uint64_t arrival; /* of the last packet at the port, ns */
 	struct vl_timer_wheel wheel;
 
 	/* With VL_CNP_SCOPE_IP by a hash of the address; with VL_CNP_SCOPE_PORT the first. */
@@ -166,11 +167,16 @@ struct vl_ah {
 
 /* ---- Completion queues --------------------------------------------------------------------- */
 
+struct vl_completion {
+	struct ibv_wc wc;
+	uint64_t arrival; /* device->arrival then */
+};
+
 struct vl_cq {
 	struct vl_device *device;
 	struct vl_link link;
 	void *context;
-	struct ibv_wc *ring;
+	struct vl_completion *ring;
 	uint32_t size, head, tail; /* size entries; head and tail run freely */
 	uint32_t use_count;
 	bool armed, armed_solicited, overflowed;
