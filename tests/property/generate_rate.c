@@ -240,7 +240,7 @@ static void count_frame(void *context, const struct vl_node *node, uint32_t port
 
 static void poll_both(void *context, struct vl_endpoint *endpoint, uint64_t now)
 {
-	(void)context, (void)endpoint, (void)now;
+	(void)context, (void)endpoint;
 	vl_generator_poll(generator, now);
 }
 

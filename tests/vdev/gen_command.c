@@ -61,7 +61,7 @@ static void test_excused_rate(void)
 {
 	json_t *root, *check;
 
-	expect("printf 'events:\n- {name: slow, on: transmitted, opcode: data, every: 100, "
+	expect("printf 'events:\n- {name: slow, on: transmitted, opcode: data, every: 2, "
 	       "action: cnp}\n' > e.yaml; "
 	       "$V --loopback --no-hugepages --events e.yaml --rate 2Gb/s --cc dcqcn -D 1s --json "
 	       "excused.json",
