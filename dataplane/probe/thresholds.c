@@ -11,6 +11,8 @@
 /* Frames that a limit is to be counted in at least, and at most. */
 #define FINE   400u
 #define COARSE 60u
+/* ns that a switch may take to let a frame go. */
+#define MOST_RELEASE UINT64_C(1000000)
 /* With which all that a switch takes is filled at most. */
 #define MOST_FRAMES 50000.0
 /* Of the way to a guess that frames are let go at once. */
@@ -196,6 +198,24 @@ static uint32_t fine_length(const struct vl_probe *probe, double bytes, double a
 	return length;
 }
 
+/* Lets at least one frame go, as few as possible: on a fast line the end of a pause and the next
+ * pause can arrive before anything has left. */
+static int release_few(struct vl_probe *probe)
+{
+	uint32_t before = probe->seen.frames;
+	uint64_t time = 0;
+	int status;
+
+	do {
+		status = vl_probe_release(probe, time);
+		time = time ? 2 * time : 1;
+	} while (!status && probe->seen.frames == before && time <= MOST_RELEASE);
+	if (!status && probe->seen.frames == before)
+		return vl_probe_fail(probe, -ENODATA,
+				     "the switch lets nothing go when its pause ends");
+	return status;
+}
+
 /* Fills beyond XOFF, and lets frames go, few at a time from guess bytes on, until the pause ends;
  * before and after: how many were left when it had not ended, and when it had. */
 static int drain_to_xon(struct vl_probe *probe, uint32_t length, double xoff, double guess,
@@ -215,7 +235,7 @@ static int drain_to_xon(struct vl_probe *probe, uint32_t length, double xoff, do
 	*before = count;
 	while (!status && !probe->seen.xons && probe->seen.frames < count) {
 		*before = count - probe->seen.frames;
-		status = vl_probe_release(probe, 0);
+		status = release_few(probe);
 	}
 	*after = count - probe->seen.frames;
 	if (!status && !probe->seen.xons)

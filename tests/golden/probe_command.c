@@ -42,6 +42,8 @@ static void test_preset(void)
 		    0.05);
 	expect("$V ecn --preset hpcc --rate 25Gb/s --cable-length 100", 0, "25Gb/s; DSCP 26");
 	expect("$V drain --preset sonic-lossless", 0, "DSCP 3, priority 3");
+	/* A pause ends, and the next one begins, in the same nanosecond. */
+	expect("timeout -s KILL 60 $V xon --preset sonic-lossless --rate 1.6Tb/s", 0, "frames in");
 }
 
 static void test_config_db(void)
