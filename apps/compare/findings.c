@@ -505,11 +505,13 @@ static void limit_credits(const struct view *view)
 		return;
 	limit(view->findings,
 	      "InfiniBand's buffers are short for these links: the %s of credits of a lane come "
-	      "back "
-	      "after %s on the one that needs most, which is %.0f %% of its rate at most. "
-	      "infiniband.buffer makes them larger; PFC's headroom is made for the length anyway.",
+	      "back after %s on the one that needs most, which is %.0f %% of its rate at most. %s; "
+	      "PFC's headroom is made for the length anyway.",
 	      vl_quantity_text(VL_QUANTITY_SIZE, base->infiniband.buffer, texts[0]),
-	      vl_quantity_text(VL_QUANTITY_DURATION, round_trip, texts[1]), least * 100);
+	      vl_quantity_text(VL_QUANTITY_DURATION, round_trip, texts[1]), least * 100,
+	      base->infiniband.buffer < VL_INFINIBAND_MOST_BUFFER
+		      ? "infiniband.buffer makes them larger"
+		      : "More than that the credits of one lane cannot count");
 }
 
 static bool has_infiniband(const struct vl_plan *plan)

@@ -14,9 +14,8 @@
 #include "dataplane/fabric/rate.h"
 #include "dataplane/workload/metrics.h"
 
-/* Bytes: the least that is worked out, and what the 2047 blocks of the counters allow. */
+/* Bytes, the least that is worked out. */
 #define LEAST_BUFFER 65536u
-#define MOST_BUFFER  131008u
 
 static void set_service_level(struct vl_loader *loader, struct vl_scenario_infiniband *infiniband,
 			      const yaml_node_pair_t *pair)
@@ -192,8 +191,8 @@ void vl_scenario_size_buffers(struct vl_scenario *scenario)
 			*buffer = needed;
 	}
 	*buffer = (*buffer + 63) / 64 * 64;
-	if (*buffer > MOST_BUFFER)
-		*buffer = MOST_BUFFER;
+	if (*buffer > VL_INFINIBAND_MOST_BUFFER)
+		*buffer = VL_INFINIBAND_MOST_BUFFER;
 }
 
 /* A switch may be named by itself and by a group. */

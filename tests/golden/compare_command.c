@@ -179,7 +179,13 @@ static void wrong_usage_is_named(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(output, "; PFC only ("));
 	expect("$V leaf-spine-victim -D 100us --set warm_up=0 --fabric infiniband,pfc "
 	       "--set links[0].delay=10us 2>/dev/null | tr -s '\\n ' ' '",
-	       0, "InfiniBand's buffers are short for these links: the 64KiB of credits of a lane");
+	       0, "InfiniBand's buffers are short for these links: the 131KB of credits of a lane");
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "More than that the credits of one lane cannot"));
+	expect("$V leaf-spine-victim -D 100us --set warm_up=0 --fabric infiniband,pfc "
+	       "--set links[0].delay=5us --set infiniband.buffer=64KiB 2>/dev/null | "
+	       "tr -s '\\n ' ' '",
+	       0, "the 64KiB of credits of a lane");
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "infiniband.buffer makes them larger"));
 	expect("$V leaf-spine-victims", 2, "did you mean the ready scenario leaf-spine-victim?");
 	expect("$V /no/such/file", 2, "No such file");
 	expect("$V one two", 2, "unexpected 'two'");

@@ -279,6 +279,7 @@ static void test_the_reading_of_a_link_that_is_too_long(void)
 	       "name: long\n"
 	       "duration: 500us\n"
 	       "fabric: infiniband\n"
+	       "infiniband: {buffer: 64KiB}\n"
 	       "topology: {kind: pair, link: ndr osfp dr4 500 m}\n"
 	       "flows: [{from: host1, to: host2, size: 1MiB, depth: 4}]\n"
 	       "END\n"
@@ -288,6 +289,11 @@ static void test_the_reading_of_a_link_that_is_too_long(void)
 					      "rate at most; all of it takes 279KB"));
 	expect("${V% *} lab long.yaml --no-view --set topology.link='ndr osfp dr4 20 m'", 0,
 	       "brings 39");
+	CU_ASSERT_PTR_NULL(strstr(output, "could not be filled"));
+	/* By itself the buffer is what the link needs, as far as credits count. */
+	expect("${V% *} lab long.yaml --no-view --set topology.link='ndr osfp dr4 100 m' --set "
+	       "infiniband.buffer=auto",
+	       0, "brings 39");
 	CU_ASSERT_PTR_NULL(strstr(output, "could not be filled"));
 }
 
