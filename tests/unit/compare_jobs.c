@@ -146,7 +146,9 @@ static void an_interrupt_ends_what_runs(void)
 static int allocate_much(void *context, struct vl_jobs *jobs, unsigned int task,
 			 struct vl_bytes *result, char *error, size_t error_size)
 {
-	char *memory = malloc((size_t)1 << 29);
+	/* Volatile, or a compiler may do without the memory. */
+	char *volatile kept = malloc((size_t)1 << 29);
+	char *memory = kept;
 
 	(void)context;
 	(void)jobs;
