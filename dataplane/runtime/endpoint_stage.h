@@ -29,6 +29,10 @@ struct vl_endpoint_stage_counters {
 #undef VL_ENDPOINT_STAGE_FIELD
 };
 
+/* Buffers that a stage holds ready: as many frames as it makes while a line of memory comes from
+ * another core. */
+#define VL_ENDPOINT_STAGE_AHEAD 4u
+
 struct rte_ring;
 struct vl_stream_stage;
 
@@ -46,7 +50,11 @@ struct vl_endpoint_stage {
 	 */
 	struct vl_frame_pool transmit_pool;
 	struct vl_frame frame;
-	struct rte_mbuf *ahead; /* for the next, fetched to be written; may be NULL */
+	/* For the next frames: raw, on their way into this core's cache to be written. Before
+	 * ahead_count the next to be taken. */
+	struct rte_mbuf *ahead[VL_ENDPOINT_STAGE_AHEAD];
+	uint16_t ahead_count;
+	uint32_t data_offset; /* of a frame from its mbuf */
 	struct vl_endpoint_stage_counters counters;
 	uint16_t pending_count; /* made, and not yet taken by the port */
 	struct rte_mbuf *pending[VL_PORT_BURST];
