@@ -81,17 +81,11 @@ void vl_set_held_priorities(struct vl_device *device, uint16_t priorities)
 
 /* ---- A packet in ---------------------------------------------------------------------------- */
 
-static bool is_infiniband(const struct vl_packet *packet)
-{
-	return packet->encapsulation == VL_ENCAPSULATION_IB_LOCAL ||
-	       packet->encapsulation == VL_ENCAPSULATION_IB_GLOBAL;
-}
-
 static bool is_ours(const struct vl_device *device, const struct vl_packet *packet)
 {
 	static const uint8_t no_mac[6];
 
-	if (is_infiniband(packet)) {
+	if (vl_is_infiniband(packet->encapsulation)) {
 		if (packet->destination_lid != device->config.lid)
 			return false;
 	} else if (memcmp(packet->destination_mac, device->config.mac, 6) &&
@@ -126,7 +120,7 @@ static bool may_receive(const struct vl_qp *qp)
  * to, and a GRH must be there if the path has one. */
 static bool is_from_peer(const struct vl_qp *qp, const struct vl_packet *packet)
 {
-	if (is_infiniband(packet)) {
+	if (vl_is_infiniband(packet->encapsulation)) {
 		const struct vl_lrh *lrh = (const struct vl_lrh *)qp->path.bytes;
 
 		if (packet->encapsulation != (enum vl_encapsulation)qp->path.encapsulation ||
@@ -148,7 +142,8 @@ static bool takes_notification(const struct vl_qp *qp, const struct vl_packet *p
 {
 	if (!may_receive(qp) || !packet->becn)
 		return false;
-	return qp->type == IBV_QPT_UD ? is_infiniband(packet) : is_from_peer(qp, packet);
+	return qp->type == IBV_QPT_UD ? vl_is_infiniband(packet->encapsulation)
+				      : is_from_peer(qp, packet);
 }
 
 static void receive_notification(struct vl_device *device, const struct vl_packet *packet,
@@ -253,7 +248,7 @@ static void return_fecn(struct vl_qp *qp, const struct vl_packet *packet)
 
 static void note_congestion(struct vl_qp *qp, const struct vl_packet *packet, uint64_t now)
 {
-	if (!is_infiniband(packet)) {
+	if (!vl_is_infiniband(packet->encapsulation)) {
 		note_mark(qp, packet, now);
 		return;
 	}
@@ -351,19 +346,15 @@ void vl_engine_notify(struct vl_qp *qp)
 		vl_list_append(&qp->device->notifications, &qp->notification_link);
 }
 
-static bool is_on_infiniband(const struct vl_qp *qp)
-{
-	return qp->path.encapsulation == VL_ENCAPSULATION_IB_LOCAL ||
-	       qp->path.encapsulation == VL_ENCAPSULATION_IB_GLOBAL;
-}
-
 /* CNPs have a class of their own on Ethernet; on InfiniBand it is the service level of what they
  * are about. */
 static uint8_t notification_priority(const struct vl_qp *qp)
 {
 	const struct vl_lrh *lrh = (const struct vl_lrh *)qp->path.bytes;
 
-	return is_on_infiniband(qp) ? lrh->service_next >> 4 : qp->cc->dcqcn.cnp_802p_prio & 7;
+	return vl_is_infiniband((enum vl_encapsulation)qp->path.encapsulation)
+		       ? lrh->service_next >> 4
+		       : qp->cc->dcqcn.cnp_802p_prio & 7;
 }
 
 /* The QP whose notification goes next; NULL: none may. */
@@ -390,7 +381,7 @@ static bool send_notification(struct vl_device *device, struct vl_outgoing *outg
 		return false;
 	vl_list_remove(&qp->notification_link);
 	path = qp->path;
-	if (is_on_infiniband(qp))
+	if (vl_is_infiniband((enum vl_encapsulation)qp->path.encapsulation))
 		bth.opcode = VL_OPCODE_CN;
 	else
 		vl_path_set_class(&path, (uint8_t)(qp->cc->dcqcn.cnp_dscp << 2 | VL_ECN_ECT0),

@@ -29,18 +29,18 @@ static inline uint8_t *vl_outgoing_begin(struct vl_qp *qp, const struct vl_path 
 	uint8_t pad = vl_pad_count(payload_length);
 	uint32_t transport_length = sizeof(struct vl_bth) + extension + payload_length + pad;
 	uint32_t bth_offset = vl_path_write(path, outgoing->headers, transport_length);
-	bool is_infiniband = path->encapsulation == VL_ENCAPSULATION_IB_LOCAL ||
-			     path->encapsulation == VL_ENCAPSULATION_IB_GLOBAL;
+	enum vl_encapsulation encapsulation = (enum vl_encapsulation)path->encapsulation;
 
 	vl_bth_write(outgoing->headers + bth_offset, bth->opcode, bth->solicited,
 		     !qp->device->config.mig_req_clear, pad, qp->pkey, bth->destination_qpn,
 		     bth->ack_request, bth->psn, bth->becn);
 	outgoing->header_length = (uint16_t)(bth_offset + sizeof(struct vl_bth) + extension);
 	outgoing->network_offset = path->network_offset;
-	outgoing->encapsulation = (enum vl_encapsulation)path->encapsulation;
+	outgoing->encapsulation = encapsulation;
 	outgoing->pad_count = pad;
 	outgoing->payload_length = payload_length;
-	outgoing->frame_length = bth_offset + transport_length + 4 + (is_infiniband ? 2 : 0);
+	outgoing->frame_length =
+		bth_offset + transport_length + 4 + (vl_is_infiniband(encapsulation) ? 2 : 0);
 	outgoing->opcode = bth->opcode;
 	outgoing->priority = qp->priority;
 	outgoing->is_retransmission = false;

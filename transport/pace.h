@@ -27,11 +27,6 @@ static inline uint32_t vl_wire_bytes(uint32_t frame_length)
 	return bytes < VL_WIRE_MINIMUM ? VL_WIRE_MINIMUM : bytes;
 }
 
-static inline bool vl_is_infiniband(const struct vl_device *device)
-{
-	return device->config.gids[0].encapsulation >= VL_ENCAPSULATION_IB_LOCAL;
-}
-
 /* Whether a paced packet may go now. If not, requester.wake_time says when to ask again: at its
  * turn, or when the allowed rate has changed by itself before that. */
 static inline bool vl_pace_allows(struct vl_qp *qp, uint64_t now)
@@ -64,8 +59,8 @@ static inline bool vl_pace_allows(struct vl_qp *qp, uint64_t now)
 static inline void vl_pace_charge(struct vl_qp *qp, uint32_t frame_length, uint64_t now)
 {
 	struct vl_requester *requester = &qp->requester;
-	uint32_t bytes = vl_is_infiniband(qp->device) ? frame_length + VL_WIRE_DELIMITERS
-						      : vl_wire_bytes(frame_length);
+	uint32_t bytes = vl_device_is_infiniband(qp->device) ? frame_length + VL_WIRE_DELIMITERS
+							     : vl_wire_bytes(frame_length);
 	uint64_t byte_time, duration;
 
 	if (qp->cc->algorithm->on_send)

@@ -280,7 +280,7 @@ void inspect_print_classes(const struct inspect_printer *printer)
 	inspect_print_heading(printer, "Classes and marks");
 	inspect_table_init(&table, headings, "lllllrrrrrl");
 	while ((flow = next_flow(&walk, &is_second))) {
-		bool infiniband = flow->key.encapsulation >= VL_ENCAPSULATION_IB_LOCAL;
+		bool infiniband = vl_is_infiniband(flow->key.encapsulation);
 		char text[INSPECT_SMALL_TEXT];
 
 		if (shown >= printer->style->lines) {

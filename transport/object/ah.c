@@ -12,11 +12,6 @@
 #define UDP_SOURCE_PORT_FIRST    0xc000u
 #define UDP_SOURCE_PORT_VARIABLE 0x3fffu
 
-static bool is_infiniband(enum vl_encapsulation encapsulation)
-{
-	return encapsulation >= VL_ENCAPSULATION_IB_LOCAL;
-}
-
 /* A datagram path knows no remote QPN: its flow label decides, else chance. */
 static uint16_t choose_udp_source_port(struct vl_device *device, uint16_t fixed_port,
 				       uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn)
@@ -45,7 +40,7 @@ static int fill_source(const struct vl_device *device, const struct ibv_ah_attr 
 		entry = &config->gids[attr->grh.sgid_index];
 	}
 	path->encapsulation = entry->encapsulation;
-	if (is_infiniband(entry->encapsulation))
+	if (vl_is_infiniband(entry->encapsulation))
 		path->encapsulation =
 			attr->is_global ? VL_ENCAPSULATION_IB_GLOBAL : VL_ENCAPSULATION_IB_LOCAL;
 	else if (!attr->is_global)
@@ -64,7 +59,7 @@ static int find_mac(const struct vl_device *device, const uint8_t mac[6], struct
 
 	if (mac)
 		memcpy(path->destination_mac, mac, sizeof(path->destination_mac));
-	else if (!is_infiniband(path->encapsulation) && events->resolve)
+	else if (!vl_is_infiniband(path->encapsulation) && events->resolve)
 		return events->resolve(events->context, &path->destination_gid,
 				       path->destination_mac);
 	return 0;
@@ -83,7 +78,7 @@ int vl_path_from_attr(struct vl_device *device, const struct ibv_ah_attr *attr,
 	if (result)
 		return result;
 	if (attr->sl >
-	    (is_infiniband(path_attr.encapsulation) ? VL_SERVICE_LEVELS : VL_PRIORITIES) - 1)
+	    (vl_is_infiniband(path_attr.encapsulation) ? VL_SERVICE_LEVELS : VL_PRIORITIES) - 1)
 		return -EINVAL;
 	*priority = attr->sl;
 	path_attr.priority = attr->sl;

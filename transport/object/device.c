@@ -187,11 +187,6 @@ void vl_query_device(const struct vl_device *device, struct ibv_device_attr *att
 	attr->phys_port_cnt = 1;
 }
 
-static bool is_infiniband(const struct vl_device *device)
-{
-	return device->config.gids[0].encapsulation >= VL_ENCAPSULATION_IB_LOCAL;
-}
-
 /* Lanes, and ibv_port_attr's code for the rate of one: the combination nearest to the link's
  * rate that is not below it (IBTA 14.2.5.6). */
 static void describe_rate(uint64_t rate, struct ibv_port_attr *attr)
@@ -228,13 +223,13 @@ int vl_query_port(const struct vl_device *device, uint8_t port, struct ibv_port_
 	attr->gid_tbl_len = (int)config->gid_count;
 	attr->pkey_tbl_len = (uint16_t)config->pkey_count;
 	attr->max_msg_sz = VL_MAX_MESSAGE;
-	attr->max_vl_num = is_infiniband(device) ? 5 : 4; /* VL0 to VL14, or to VL7 */
-	attr->phys_state = 5;                             /* LinkUp */
+	attr->max_vl_num = vl_device_is_infiniband(device) ? 5 : 4; /* VL0 to VL14, or to VL7 */
+	attr->phys_state = 5;                                       /* LinkUp */
 	attr->bad_pkey_cntr = (uint32_t)device->drops[VL_DROP_pkey];
 	attr->qkey_viol_cntr = (uint32_t)device->drops[VL_DROP_qkey];
-	attr->link_layer =
-		is_infiniband(device) ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET;
-	attr->lid = is_infiniband(device) ? config->lid : 0;
+	attr->link_layer = vl_device_is_infiniband(device) ? IBV_LINK_LAYER_INFINIBAND
+							   : IBV_LINK_LAYER_ETHERNET;
+	attr->lid = vl_device_is_infiniband(device) ? config->lid : 0;
 	describe_rate(config->link_rate, attr);
 	return 0;
 }

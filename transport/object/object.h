@@ -433,6 +433,11 @@ void vl_receive_complete(struct vl_qp *qp, const struct ibv_wc *wc, bool solicit
 /* Receive requests posted and not taken. */
 uint32_t vl_receive_available(const struct vl_qp *qp);
 
+static inline bool vl_device_is_infiniband(const struct vl_device *device)
+{
+	return vl_is_infiniband(device->config.gids[0].encapsulation);
+}
+
 /* The domain whose keys the receive requests of a QP name: the SRQ's, or the QP's own. */
 static inline const struct vl_pd *vl_receive_pd(const struct vl_qp *qp)
 {

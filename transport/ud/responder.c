@@ -68,7 +68,7 @@ static void complete(struct vl_qp *qp, const struct vl_packet *packet)
 		.sl = packet->priority,
 	};
 
-	if (packet->encapsulation < VL_ENCAPSULATION_IB_LOCAL) {
+	if (!vl_is_infiniband(packet->encapsulation)) {
 		/* As vl_wc_source_mac reads it. */
 		wc.slid = vl_load_be16(packet->source_mac);
 		wc.vendor_err = vl_load_be32(packet->source_mac + 2);

@@ -24,6 +24,11 @@ enum vl_encapsulation {
 	VL_ENCAPSULATION_IB_GLOBAL, /* LRH, GRH, BTH */
 };
 
+static inline bool vl_is_infiniband(enum vl_encapsulation encapsulation)
+{
+	return encapsulation >= VL_ENCAPSULATION_IB_LOCAL;
+}
+
 /* What the first byte of a frame is. */
 enum vl_link_type {
 	VL_LINK_ETHERNET,

@@ -10,12 +10,6 @@
 
 #define DEFAULT_HOP_LIMIT 64
 
-static bool is_infiniband(enum vl_encapsulation encapsulation)
-{
-	return encapsulation == VL_ENCAPSULATION_IB_LOCAL ||
-	       encapsulation == VL_ENCAPSULATION_IB_GLOBAL;
-}
-
 static bool is_mapped_ipv4(const union ibv_gid *gid)
 {
 	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
@@ -25,7 +19,7 @@ static bool is_mapped_ipv4(const union ibv_gid *gid)
 
 static bool is_attr_valid(const struct vl_path_attr *attr)
 {
-	bool infiniband = is_infiniband(attr->encapsulation);
+	bool infiniband = vl_is_infiniband(attr->encapsulation);
 	bool source_mapped = is_mapped_ipv4(&attr->source_gid);
 	bool destination_mapped = is_mapped_ipv4(&attr->destination_gid);
 
@@ -138,7 +132,7 @@ int vl_path_init(struct vl_path *path, const struct vl_path_attr *attr)
 		return -EINVAL;
 	memset(path, 0, sizeof(*path));
 	path->encapsulation = (uint8_t)attr->encapsulation;
-	if (is_infiniband(attr->encapsulation))
+	if (vl_is_infiniband(attr->encapsulation))
 		length = init_lrh(bytes, attr);
 	else
 		length = init_ethernet(bytes, attr);
@@ -224,7 +218,7 @@ uint32_t vl_path_write(const struct vl_path *path, uint8_t *out, uint32_t transp
 void vl_path_set_class(struct vl_path *path, uint8_t traffic_class, uint8_t priority)
 {
 	uint8_t *network = path->bytes + path->network_offset;
-	bool infiniband = is_infiniband((enum vl_encapsulation)path->encapsulation);
+	bool infiniband = vl_is_infiniband((enum vl_encapsulation)path->encapsulation);
 
 	if (path->encapsulation == VL_ENCAPSULATION_ROCEV2_IPV4) {
 		struct vl_ipv4_header *ip = (struct vl_ipv4_header *)network;

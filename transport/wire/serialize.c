@@ -85,8 +85,7 @@ uint32_t vl_serialize(const struct vl_outgoing *outgoing, uint8_t *frame, uint32
 	icrc = htole32(icrc);
 	memcpy(at, &icrc, sizeof(icrc));
 	at += sizeof(icrc);
-	if (outgoing->encapsulation == VL_ENCAPSULATION_IB_LOCAL ||
-	    outgoing->encapsulation == VL_ENCAPSULATION_IB_GLOBAL) {
+	if (vl_is_infiniband(outgoing->encapsulation)) {
 		uint16_t vcrc = htole16(vl_vcrc(frame, (size_t)(at - frame)));
 
 		memcpy(at, &vcrc, sizeof(vcrc));
