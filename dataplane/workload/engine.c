@@ -35,22 +35,13 @@ static void wake_all(const struct vl_workload_host *host)
 static void fail(struct vl_workload *workload, struct vl_workload_end *end,
 		 enum ibv_wc_status status)
 {
-	struct vl_workload_rank *rank = &workload->ranks[end->rank];
 	uint32_t none = IBV_WC_SUCCESS;
 
 	if (end->has_failed)
 		return;
 	end->has_failed = true;
 	end->head = VL_NO_STEP;
-	for (uint32_t i = 0; i < rank->own_count; i++) {
-		uint32_t number = workload->own[rank->first_own + i];
-		const struct vl_step_state *state = &workload->states[number];
-
-		if (step_of(workload, number)->kind != VL_STEP_COMPUTE &&
-		    &workload->ends[state->end] == end && state->waiting == VL_STEP_STARTED &&
-		    state->completed < state->messages)
-			rank->failed_steps++;
-	}
+	workload->ranks[end->rank].failed_steps += end->begun_steps;
 	__atomic_compare_exchange_n(&workload->shared_status, &none, (uint32_t)status, false,
 				    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
@@ -143,6 +134,7 @@ static void start_step(struct vl_workload_host *host, struct vl_workload *worklo
 		rank->failed_steps++;
 		return;
 	}
+	end->begun_steps++;
 	state->next = VL_NO_STEP;
 	if (end->head == VL_NO_STEP)
 		end->head = number;
@@ -404,8 +396,10 @@ static void take_completion(struct vl_workload_host *host, const struct ibv_wc *
 	state->completed++;
 	if (step_of(workload, number)->kind == VL_STEP_READ)
 		count_arrival(workload, rank, number, wc->byte_len, now, &round);
-	if (state->completed == state->messages)
+	if (state->completed == state->messages) {
+		end->begun_steps--;
 		complete_step(host, workload, rank, number, now);
+	}
 	post_queued(host, workload, end, now);
 }
 

@@ -47,6 +47,7 @@ struct vl_workload_end {
 	uint32_t rank, peer;
 	uint32_t next_lane;    /* round robin */
 	uint32_t head, tail;   /* steps that are being posted; VL_NO_STEP */
+	uint32_t begun_steps;  /* started and not complete */
 	uint64_t sink_address; /* of the peer */
 	uint32_t rkey;
 	bool sends, takes; /* posts; gets what uses up receives */

@@ -58,6 +58,13 @@ void bench_tear_down(void)
 	vl_network_destroy(bench.network);
 }
 
+void bench_lose(uint32_t host)
+{
+	const struct vl_impairments all = {.loss = 1};
+
+	CU_ASSERT_EQUAL_FATAL(vl_fabric_link_impair(vl_network_link(nodes[host], 0), &all), 0);
+}
+
 struct vl_workload_config bench_workload(const char *name, const struct vl_workload_plan *plan)
 {
 	return (struct vl_workload_config){

@@ -24,6 +24,8 @@ extern struct workload_bench bench;
 /* Links of BENCH_RATE and BENCH_PROPAGATION, which lose frames with a probability. */
 void bench_set_up(uint32_t hosts, double loss);
 void bench_tear_down(void);
+/* From now on nothing that the endpoint sends arrives. */
+void bench_lose(uint32_t host);
 /* Rank n is endpoint n; one round of messages of 64 KiB, 8 outstanding. */
 struct vl_workload_config bench_workload(const char *name, const struct vl_workload_plan *plan);
 void bench_add(const struct vl_workload_config *config);

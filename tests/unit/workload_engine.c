@@ -348,6 +348,43 @@ static void test_refused(void)
 	vl_workload_plan_release(&plan);
 }
 
+/* Rank 0 falls silent after its first step: what it has begun fails, and neither what is complete
+ * nor what has not begun, nor what others do. */
+static void test_failure_counts_what_was_begun(void)
+{
+	const struct vl_step step = {.destination = 2, .bytes = 100000, .kind = VL_STEP_WRITE};
+	const uint32_t first[] = {0}, fourth[] = {3};
+	struct vl_workload_progress progress;
+	struct vl_workload_config config;
+	struct vl_workload_plan plan;
+	struct vl_step later = step, other = step;
+
+	bench_set_up(4, 0);
+	later.delay = SECOND / 100;
+	other.source = 1;
+	other.destination = 3;
+	vl_workload_plan_init(&plan, 4);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_add(&plan, &step, NULL, 0), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		CU_ASSERT_EQUAL_FATAL(vl_workload_plan_add(&plan, &later, first, 1), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_add(&plan, &step, fourth, 1), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_add(&plan, &other, NULL, 0), 0);
+	config = bench_workload("lost", &plan);
+	config.qp.retry_count = 1;
+	bench_add(&config);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_engine_connect(bench.engine, 0), 0);
+	vl_network_run_until(bench.network, SECOND / 200);
+	CU_ASSERT_EQUAL(vl_workload_progress(bench.engine, 0).finished, 2);
+	bench_lose(0);
+	vl_network_run_until(bench.network, 10 * SECOND);
+	progress = vl_workload_progress(bench.engine, 0);
+	CU_ASSERT_EQUAL(progress.status, IBV_WC_RETRY_EXC_ERR);
+	CU_ASSERT_EQUAL(progress.finished, 2);
+	CU_ASSERT_EQUAL(progress.failed, 3);
+	bench_tear_down();
+	vl_workload_plan_release(&plan);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -359,6 +396,7 @@ int main(int argc, char **argv)
 		{"mix", test_mix},
 		{"beside_flows", test_beside_flows},
 		{"failure", test_failure},
+		{"failure_counts_what_was_begun", test_failure_counts_what_was_begun},
 		{"refused", test_refused},
 	};
 
