@@ -26,7 +26,7 @@ struct vl_frame {
 	uint8_t *data;
 	struct vl_frame *next; /* in the holder's list */
 	union {
-		struct vl_frame *previous; /* on a link */
+		struct vl_frame *previous; /* among a link's late frames */
 		/* ns; come from a link: when its last bit arrives; in a cut-through switch: when it
 		 * may leave at the earliest. */
 		uint64_t whole_at, ready_at;
@@ -38,7 +38,8 @@ struct vl_frame {
 	uint32_t capacity; /* bytes that data has room for */
 	uint32_t tail;     /* of dataplane/constant_payload.h, in its buffers */
 	union {
-		uint32_t countdown;  /* the link's: frames that are still to overtake this one */
+		uint32_t is_held;    /* the link's: it waits to be overtaken */
+		uint32_t is_overdue; /* a replay's: its time was over when it was read */
 		uint32_t source_qpn; /* between device and link: whose packet it is; 0: no QP's */
 	};
 	uint16_t ingress_port; /* the switch's: where it came in */
@@ -47,6 +48,10 @@ struct vl_frame {
 	uint8_t kind;          /* enum vl_frame_kind; VL_FRAME_ETHERNET as it comes from a pool */
 	uint8_t virtual_lane;  /* InfiniBand: on which it came in, 0..15 */
 	uint8_t group, colour; /* the switch's: priority group at ingress, enum vl_colour */
+	/* The link's, of late frames, and of those that it holds: the ordinal of the passing frame
+	 * that lets this one go. */
+	uint32_t sequence, release_at;
+	struct vl_frame *child, *next_held, *previous_held;
 };
 
 /* As seen from the port or endpoint at which a frame is looked at. */

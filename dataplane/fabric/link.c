@@ -60,79 +60,121 @@ int vl_fabric_link_init(struct vl_fabric_link *link, const struct vl_link_config
 	return vl_fabric_link_impair(link, &config->impairments);
 }
 
+/* The one that arrives first; NULL: none is in flight. At the same time those that have kept their
+ * order come first. */
+static struct vl_frame *take_first(struct vl_fabric_link *link)
+{
+	struct vl_frame *frame = link->head, *late = link->late.first;
+
+	if (late && (!frame || late->time < frame->time)) {
+		vl_late_frames_remove(&link->late, late);
+		frame = late;
+	} else if (frame) {
+		link->head = frame->next;
+		if (!link->head)
+			link->tail = NULL;
+	}
+	return frame;
+}
+
 void vl_fabric_link_clear(struct vl_fabric_link *link)
 {
-	struct vl_frame *frame = link->head;
+	struct vl_frame *frame;
 
-	while (frame) {
-		struct vl_frame *next = frame->next;
-
+	while ((frame = take_first(link)))
 		vl_frame_free(frame);
-		frame = next;
-	}
-	link->head = NULL;
-	link->tail = NULL;
+	link->first_held = NULL;
+	link->last_held = NULL;
 	link->in_flight = 0;
-	link->held = 0;
 }
 
-/* After all that arrive earlier or at the same time; new frames mostly arrive last. */
-static void insert(struct vl_fabric_link *link, struct vl_frame *frame)
+static void put_in_flight(struct vl_fabric_link *link, struct vl_frame *frame)
 {
-	struct vl_frame *before = link->tail;
-
-	while (before && before->time > frame->time)
-		before = before->previous;
-	frame->previous = before;
-	frame->next = before ? before->next : link->head;
-	if (frame->next)
-		frame->next->previous = frame;
-	else
-		link->tail = frame;
-	if (before)
-		before->next = frame;
+	link->in_flight++;
+	if (link->tail && frame->time < link->tail->time) {
+		vl_late_frames_add(&link->late, frame);
+		return;
+	}
+	frame->next = NULL;
+	if (link->tail)
+		link->tail->next = frame;
 	else
 		link->head = frame;
-	link->in_flight++;
+	link->tail = frame;
 }
 
-static void take_out(struct vl_fabric_link *link, struct vl_frame *frame)
+/* ---- Reordering ------------------------------------------------------------------------- */
+
+/* How many more frames are to pass. */
+static uint32_t frames_until(const struct vl_fabric_link *link, const struct vl_frame *held)
 {
-	if (frame->previous)
-		frame->previous->next = frame->next;
-	else
-		link->head = frame->next;
-	if (frame->next)
-		frame->next->previous = frame->previous;
-	else
-		link->tail = frame->previous;
-	link->in_flight--;
+	return held->release_at - link->passed;
 }
 
-/* A frame passes: those that have been overtaken often enough arrive right behind it. Held frames
- * arrive late, so they are near the tail. */
+/* Until reorder_frames have passed, or for the hold time. All are held for as many frames, unless
+ * the impairments have changed since. */
+static void hold(struct vl_fabric_link *link, struct vl_frame *frame)
+{
+	struct vl_frame *before = link->last_held;
+
+	frame->is_held = true;
+	frame->release_at = link->passed + link->config.impairments.reorder_frames;
+	frame->time += link->config.impairments.reorder_hold;
+	while (before && frames_until(link, before) > frames_until(link, frame))
+		before = before->previous_held;
+	frame->previous_held = before;
+	frame->next_held = before ? before->next_held : link->first_held;
+	if (frame->next_held)
+		frame->next_held->previous_held = frame;
+	else
+		link->last_held = frame;
+	if (before)
+		before->next_held = frame;
+	else
+		link->first_held = frame;
+	vl_late_frames_add(&link->late, frame);
+	link->in_flight++;
+	link->counters.reordered++;
+}
+
+static void end_hold(struct vl_fabric_link *link, struct vl_frame *frame)
+{
+	frame->is_held = false;
+	if (frame->previous_held)
+		frame->previous_held->next_held = frame->next_held;
+	else
+		link->first_held = frame->next_held;
+	if (frame->next_held)
+		frame->next_held->previous_held = frame->previous_held;
+	else
+		link->last_held = frame->previous_held;
+}
+
+/* A frame passes: those that have been overtaken often enough arrive right behind it. */
 static void overtake(struct vl_fabric_link *link, const struct vl_frame *passing)
 {
-	struct vl_frame *frame = link->tail;
-	uint32_t left = link->held;
+	struct vl_frame *frame;
 
-	while (left && frame) {
-		struct vl_frame *previous = frame->previous;
-
-		if (frame->countdown) {
-			left--;
-			if (!--frame->countdown) {
-				link->held--;
-				if (frame->time > passing->time) {
-					take_out(link, frame);
-					frame->time = passing->time;
-					insert(link, frame);
-				}
-			}
-		}
-		frame = previous;
+	link->passed++;
+	while ((frame = link->first_held) && frame->release_at == link->passed) {
+		end_hold(link, frame);
+		if (frame->time <= passing->time)
+			continue;
+		vl_late_frames_remove(&link->late, frame);
+		link->in_flight--;
+		frame->time = passing->time;
+		put_in_flight(link, frame);
 	}
 }
+
+static void pass(struct vl_fabric_link *link, struct vl_frame *frame)
+{
+	put_in_flight(link, frame);
+	if (link->first_held)
+		overtake(link, frame);
+}
+
+/* ---- Impairments ------------------------------------------------------------------------ */
 
 static bool happens(struct vl_fabric_link *link, double probability)
 {
@@ -191,24 +233,9 @@ static void duplicate(struct vl_fabric_link *link, const struct vl_frame *frame)
 	copy->priority = frame->priority;
 	copy->kind = frame->kind;
 	copy->time = frame->time + jitter(link);
-	copy->countdown = 0;
-	insert(link, copy);
+	copy->is_held = false;
+	put_in_flight(link, copy);
 	link->counters.duplicated++;
-}
-
-static void hold(struct vl_fabric_link *link, struct vl_frame *frame)
-{
-	frame->countdown = link->config.impairments.reorder_frames;
-	frame->time += link->config.impairments.reorder_hold;
-	link->held++;
-	link->counters.reordered++;
-}
-
-static void put_in_flight(struct vl_fabric_link *link, struct vl_frame *frame)
-{
-	insert(link, frame);
-	if (link->held)
-		overtake(link, frame);
 }
 
 /* frame->time is its arrival without impairments. */
@@ -235,11 +262,12 @@ static void send_impaired(struct vl_fabric_link *link, struct vl_frame *frame, u
 		link->counters.marked++;
 	if (action == VL_LINK_REORDER || happens(link, i->reorder)) {
 		hold(link, frame);
-		insert(link, frame);
 		return;
 	}
-	put_in_flight(link, frame);
+	pass(link, frame);
 }
+
+/* ---- The line --------------------------------------------------------------------------- */
 
 /* Occupies the line for a frame. Returns when its last bit leaves. */
 static uint64_t clock_out(struct vl_fabric_link *link, uint32_t length, uint64_t now)
@@ -287,24 +315,27 @@ void vl_fabric_link_send(struct vl_fabric_link *link, struct vl_frame *frame, ui
 	frame->time = clock_out(link, frame->length, now) + link->propagation;
 	if (link->delivers_head)
 		frame->time -= tail_time(link, frame->length);
-	frame->countdown = 0;
+	frame->is_held = false;
 	link->counters.frames_tx++;
 	link->counters.bytes_tx += frame->length;
 	if (link->impaired && !is_exempt(frame))
 		send_impaired(link, frame, link->ordinal++);
 	else
-		put_in_flight(link, frame);
+		pass(link, frame);
 }
 
 struct vl_frame *vl_fabric_link_receive(struct vl_fabric_link *link, uint64_t now)
 {
-	struct vl_frame *frame = link->head;
+	struct vl_frame *frame;
 
-	if (!frame || frame->time > now)
+	if (vl_fabric_link_next_arrival(link) > now)
 		return NULL;
-	take_out(link, frame);
-	if (frame->countdown)
-		link->held--;
+	frame = take_first(link);
+	if (!frame)
+		return NULL;
+	link->in_flight--;
+	if (frame->is_held)
+		end_hold(link, frame);
 	frame->whole_at = frame->time + (link->delivers_head ? tail_time(link, frame->length) : 0);
 	link->counters.frames_rx++;
 	link->counters.bytes_rx += frame->length;

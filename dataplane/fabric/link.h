@@ -3,10 +3,10 @@
 
 /*
  * One direction of a full-duplex link, Ethernet or InfiniBand: a line that is busy while a frame is
- * clocked out, a propagation delay, and impairments. Frames in flight stand in order of arrival. No
- * clock: the caller says what time it is, asks when the line is free, puts a frame on it, and takes
- * out what has arrived. A frame has arrived when its last bit has, or, on a link to a cut-through
- * switch, when its head has.
+ * clocked out, a propagation delay, and impairments. No clock: the
+ * caller says what time it is, asks when the line is free, puts a frame on it, and takes out what
+ * has arrived. A frame has arrived when its last bit has, or, on a link to a cut-through switch,
+ * when its head has.
  */
 #ifndef VERBLINE_FABRIC_LINK_H
 #define VERBLINE_FABRIC_LINK_H
@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/fabric/late_frames.h"
 #include "dataplane/fabric/rate.h"
 #include "dataplane/frame.h"
 #include "transport/random.h"
@@ -101,17 +102,21 @@ struct vl_link_counters {
 /* What each frame touches comes first. */
 struct vl_fabric_link {
 	struct vl_rate rate;
-	uint64_t busy_until;          /* ns, rounded down */
-	uint64_t busy_remainder;      /* 1 ns / rate */
-	struct vl_frame *head, *tail; /* in flight, frame->time ascending */
-	uint64_t propagation;         /* ns, as configured; so are mtu and slack */
+	uint64_t busy_until;     /* ns, rounded down */
+	uint64_t busy_remainder; /* 1 ns / rate */
+	/* In flight: as long as each arrives no earlier than the one before, in a list; the others,
+	 * and those that are held back, apart. */
+	struct vl_frame *head, *tail;
+	struct vl_late_frames late;
+	uint64_t propagation; /* ns, as configured; so are mtu and slack */
 	uint32_t in_flight;
-	uint32_t held; /* of these, waiting to be overtaken */
+	uint32_t passed; /* frames that may have overtaken others */
 	uint64_t slack;
 	uint32_t mtu;
 	bool is_infiniband;
 	bool delivers_head;
 	bool impaired;
+	struct vl_frame *first_held, *last_held; /* release_at ascending */
 	struct vl_link_counters counters;
 	uint32_t next_drop; /* in drop_ordinals */
 	uint64_t ordinal;   /* of the next frame */
@@ -154,7 +159,9 @@ void vl_fabric_link_send(struct vl_fabric_link *link, struct vl_frame *frame, ui
 /* When the next frame arrives; UINT64_MAX: none in flight. Sending may bring it forward. */
 static inline uint64_t vl_fabric_link_next_arrival(const struct vl_fabric_link *link)
 {
-	return link->head ? link->head->time : UINT64_MAX;
+	uint64_t time = link->head ? link->head->time : UINT64_MAX;
+
+	return link->late.first && link->late.first->time < time ? link->late.first->time : time;
 }
 
 /* The next frame that has arrived by now, which is the caller's then; NULL: none. Sets

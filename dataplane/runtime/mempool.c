@@ -127,7 +127,7 @@ static struct vl_frame *get_frame(struct vl_frame_pool *pool)
 	}
 	frame = vl_frame_of_received(mbuf, mbufs);
 	frame->time = 0;
-	frame->countdown = 0;
+	frame->source_qpn = 0;
 	frame->ingress_port = 0;
 	frame->priority = 0;
 	frame->kind = VL_FRAME_ETHERNET;

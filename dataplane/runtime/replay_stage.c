@@ -82,7 +82,7 @@ void vl_replay_stage_put(struct vl_replay_stage *stage, uint32_t length, uint64_
 	stage->room->pkt_len = length;
 	frame->time = due;
 	/* Whether its time is over now: then it is not the worker who made it late. */
-	frame->countdown = stage->start && stage->start + due < vl_worker_now();
+	frame->is_overdue = stage->start && stage->start + due < vl_worker_now();
 	rte_ring_sp_enqueue(stage->ring, stage->room);
 	stage->room = NULL;
 }
@@ -176,7 +176,7 @@ static uint32_t send_due(struct vl_replay_stage *stage, uint16_t due)
 		struct rte_mbuf *mbuf = stage->pending[stage->head + i];
 		const struct vl_frame *frame = frame_of(mbuf);
 
-		departures[i] = (struct departure){frame->time, mbuf->pkt_len, frame->countdown};
+		departures[i] = (struct departure){frame->time, mbuf->pkt_len, frame->is_overdue};
 	}
 	sent = vl_port_transmit(stage->config.port, 0, stage->pending + stage->head, due);
 	if (sent)

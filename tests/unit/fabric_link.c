@@ -378,7 +378,7 @@ static void test_hold_ends(void)
 	CU_ASSERT_EQUAL(vl_fabric_link_next_arrival(&link), 5081);
 	frame = vl_fabric_link_receive(&link, 5081);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(frame);
-	CU_ASSERT_EQUAL(link.held, 0);
+	CU_ASSERT_PTR_NULL(link.first_held);
 	vl_frame_free(frame);
 	finish(&link);
 }
@@ -405,6 +405,89 @@ static void test_jitter_is_bounded(void)
 	CU_ASSERT_EQUAL(least, 150);
 	CU_ASSERT_EQUAL(most, 450);
 	finish(&link);
+}
+
+/* As many as are in flight at once, put on the line at the same time, arrive in the order of their
+ * times, and within the same time in the order in which they were sent. */
+static void test_jitter_far_above_the_packet_time(void)
+{
+	enum { COUNT = 200000 };
+	struct vl_fabric_link link;
+	uint64_t last_time = 0, now = 0, out_of_order = 0, overtaken = 0;
+	uint32_t last_number = 0, count = 0;
+	static uint8_t seen[COUNT];
+
+	memset(seen, 0, sizeof(seen));
+	start(&link, &(struct vl_link_config){.rate = 100 * GBPS,
+					      .seed = 7,
+					      .impairments = {.jitter = UINT64_C(1000000000),
+							      .reorder = 0.01,
+							      .reorder_hold = 3000000}});
+	now = send_numbered(&link, COUNT, 60, now);
+	CU_ASSERT_EQUAL(link.in_flight, COUNT);
+	/* Those that have arrived by now are few: all of the heap is left. */
+	for (uint64_t next; (next = vl_fabric_link_next_arrival(&link)) != UINT64_MAX; count++) {
+		struct vl_frame *frame = vl_fabric_link_receive(&link, next);
+
+		if (!frame)
+			break;
+		out_of_order += frame->time < last_time;
+		overtaken += number_of(frame) < last_number;
+		last_time = frame->time;
+		last_number = number_of(frame);
+		seen[last_number]++;
+		vl_frame_free(frame);
+	}
+	CU_ASSERT_EQUAL(count, COUNT);
+	CU_ASSERT_EQUAL(out_of_order, 0);
+	/* Uniform delays far above the time between frames: half of all neighbours are reversed. */
+	CU_ASSERT_TRUE(overtaken > COUNT * 49 / 100 && overtaken < COUNT * 51 / 100);
+	CU_ASSERT_PTR_NULL(memchr(seen, 0, sizeof(seen)));
+	CU_ASSERT_TRUE(last_time > now + 990000000 && last_time <= now + 1003000000);
+	finish(&link);
+}
+
+/* Late frames of the same time leave in the order in which they came, whatever has been removed
+ * from among them. The oracle counts. */
+static void test_late_frames_keep_their_order(void)
+{
+	enum { COUNT = 600, TIMES = 40 };
+	struct vl_late_frames late = {.sequence = UINT32_MAX - COUNT / 2};
+	struct vl_frame *frames[COUNT];
+	struct vl_random random = {3};
+	uint64_t last = 0;
+	uint32_t left = COUNT, wrong = 0;
+
+	vl_memory_frame_pool_init(&pool, 0, 0);
+	for (uint32_t i = 0; i < COUNT; i++) {
+		frames[i] = numbered(i, 60);
+		frames[i]->time = vl_random_below(&random, TIMES);
+		vl_late_frames_add(&late, frames[i]);
+	}
+	for (uint32_t i = 0; i < COUNT / 3; i++) {
+		uint32_t n = (uint32_t)vl_random_below(&random, COUNT);
+
+		if (!frames[n])
+			continue;
+		vl_late_frames_remove(&late, frames[n]);
+		vl_frame_free(frames[n]);
+		frames[n] = NULL;
+		left--;
+	}
+	while (late.first) {
+		struct vl_frame *frame = late.first;
+		uint64_t key = frame->time * COUNT + number_of(frame);
+
+		wrong += key < last || frames[number_of(frame)] != frame;
+		last = key;
+		vl_late_frames_remove(&late, frame);
+		vl_frame_free(frame);
+		left--;
+	}
+	CU_ASSERT_EQUAL(wrong, 0);
+	CU_ASSERT_EQUAL(left, 0);
+	CU_ASSERT_EQUAL(pool.in_use, 0);
+	vl_memory_frame_pool_release(&pool);
 }
 
 static void test_mac_control_is_exempt(void)
@@ -472,6 +555,8 @@ int main(int argc, char **argv)
 		{"reorder_by_frames", test_reorder_by_frames},
 		{"hold_ends", test_hold_ends},
 		{"jitter_is_bounded", test_jitter_is_bounded},
+		{"jitter_far_above_the_packet_time", test_jitter_far_above_the_packet_time},
+		{"late_frames_keep_their_order", test_late_frames_keep_their_order},
 		{"mac_control_is_exempt", test_mac_control_is_exempt},
 		{"no_frame_for_a_duplicate", test_no_frame_for_a_duplicate},
 		{"refuses_bad_configurations", test_refuses_bad_configurations},
