@@ -10,6 +10,7 @@
  * turn, and little more, so that others do not wait long. */
 #define HEAVIEST_QUANTUM 9216u
 #define FRAME_CHECK      4u
+#define NO_QUEUE         VL_SCHEDULER_QUEUES
 
 static _Thread_local char error_text[128];
 
@@ -109,6 +110,7 @@ void vl_scheduler_init(struct vl_scheduler *scheduler,
 		scheduler->quanta[i] = weight_of(queue);
 		if (queue->type == VL_SCHEDULING_DWRR)
 			scheduler->quanta[i] *= (HEAVIEST_QUANTUM + heaviest - 1) / heaviest;
+		scheduler->reciprocals[i] = (UINT64_C(1) << 32) / (uint64_t)scheduler->quanta[i];
 	}
 }
 
@@ -147,17 +149,22 @@ uint64_t vl_scheduler_open_at(const struct vl_scheduler *scheduler,
 	return port > first ? port : first;
 }
 
-uint8_t vl_scheduler_round_robin(const struct vl_scheduler *scheduler,
-				 struct vl_scheduler_state *state,
-				 const struct vl_frame_queue queues[VL_SCHEDULER_QUEUES],
-				 uint8_t candidates, uint8_t occupied)
+static int64_t cost_of(const struct vl_scheduler *scheduler,
+		       const struct vl_frame_queue queues[VL_SCHEDULER_QUEUES], unsigned int q)
 {
-	for (;;) {
+	return scheduler->by_frames >> q & 1 ? 1 : (int64_t)queues[q].head->length;
+}
+
+/* Gives each queue its turn, from the one at turn on, until one may send; NO_QUEUE: none may. */
+static uint8_t go_round(const struct vl_scheduler *scheduler, struct vl_scheduler_state *state,
+			const struct vl_frame_queue queues[VL_SCHEDULER_QUEUES], uint8_t candidates,
+			uint8_t occupied)
+{
+	for (unsigned int i = 0; i < VL_SCHEDULER_QUEUES; i++) {
 		uint8_t q = state->turn;
 
 		if (candidates >> q & 1) {
-			int64_t cost =
-				scheduler->by_frames >> q & 1 ? 1 : (int64_t)queues[q].head->length;
+			int64_t cost = cost_of(scheduler, queues, q);
 
 			if (!state->has_begun)
 				state->deficits[q] += scheduler->quanta[q];
@@ -172,6 +179,42 @@ uint8_t vl_scheduler_round_robin(const struct vl_scheduler *scheduler,
 		state->turn = (uint8_t)((q + 1) % VL_SCHEDULER_QUEUES);
 		state->has_begun = false;
 	}
+	return NO_QUEUE;
+}
+
+/* The rounds in which none of the candidates could send, all at once. The reciprocals are rounded
+ * down, so one such round may be left. */
+static void skip_rounds(const struct vl_scheduler *scheduler, struct vl_scheduler_state *state,
+			const struct vl_frame_queue queues[VL_SCHEDULER_QUEUES], uint8_t candidates)
+{
+	int64_t rounds = INT64_MAX;
+
+	for (uint8_t left = candidates; left; left &= (uint8_t)(left - 1)) {
+		unsigned int q = (unsigned int)__builtin_ctz(left);
+		uint64_t missing =
+			(uint64_t)(cost_of(scheduler, queues, q) - state->deficits[q] - 1);
+		int64_t needed = (int64_t)(missing * scheduler->reciprocals[q] >> 32);
+
+		if (needed < rounds)
+			rounds = needed;
+	}
+	for (uint8_t left = candidates; left; left &= (uint8_t)(left - 1)) {
+		unsigned int q = (unsigned int)__builtin_ctz(left);
+
+		state->deficits[q] += rounds * scheduler->quanta[q];
+	}
+}
+
+uint8_t vl_scheduler_round_robin(const struct vl_scheduler *scheduler,
+				 struct vl_scheduler_state *state,
+				 const struct vl_frame_queue queues[VL_SCHEDULER_QUEUES],
+				 uint8_t candidates, uint8_t occupied)
+{
+	uint8_t queue;
+
+	while ((queue = go_round(scheduler, state, queues, candidates, occupied)) == NO_QUEUE)
+		skip_rounds(scheduler, state, queues, candidates);
+	return queue;
 }
 
 void vl_scheduler_charge_shapers(const struct vl_scheduler *scheduler,

@@ -75,7 +75,8 @@ struct vl_scheduler {
 	uint8_t by_frames; /* bit n: queue n's quantum is of frames, not bytes */
 	uint8_t shaped;    /* bit n: queue n */
 	bool is_port_shaped;
-	int64_t quanta[VL_SCHEDULER_QUEUES]; /* of a turn, bytes or frames */
+	int64_t quanta[VL_SCHEDULER_QUEUES];       /* of a turn, bytes or frames */
+	uint64_t reciprocals[VL_SCHEDULER_QUEUES]; /* floor(2^32 / quantum) */
 	struct vl_shaper shapers[VL_SCHEDULER_QUEUES], port_shaper;
 };
 

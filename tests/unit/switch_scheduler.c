@@ -65,6 +65,70 @@ static void test_ets_shares(void)
 	}
 }
 
+/* One round after the other, as deficit round robin is described: the oracle of what is done at
+ * once. */
+static uint8_t plain_round_robin(const struct vl_scheduler *scheduler,
+				 struct vl_scheduler_state *state, const uint32_t lengths[8],
+				 uint8_t candidates, uint8_t occupied)
+{
+	for (;; state->turn = (state->turn + 1) % 8, state->has_begun = false) {
+		uint8_t q = state->turn;
+		int64_t cost = scheduler->by_frames >> q & 1 ? 1 : lengths[q];
+
+		if (!(candidates >> q & 1)) {
+			state->deficits[q] = occupied >> q & 1 ? state->deficits[q] : 0;
+			continue;
+		}
+		state->deficits[q] += state->has_begun ? 0 : scheduler->quanta[q];
+		state->has_begun = true;
+		if (cost > state->deficits[q])
+			continue;
+		state->deficits[q] -= cost;
+		return q;
+	}
+}
+
+/* Weights from 1:255 to 1:1, and queues that are paused, empty and come again. */
+static void test_rounds_at_once(void)
+{
+	struct vl_random random = {1};
+	unsigned int wrong = 0;
+
+	for (unsigned int n = 0; n < 300; n++) {
+		struct vl_scheduler_queue_config configs[8] = {{.weight = 1}, {.weight = 255}};
+		struct vl_scheduler_state state = {0}, plain = {0};
+		struct vl_scheduler scheduler;
+
+		for (unsigned int q = 0; n && q < 8; q++)
+			configs[q] = (struct vl_scheduler_queue_config){
+				.type = vl_random_below(&random, 4) ? VL_SCHEDULING_DWRR
+								    : VL_SCHEDULING_WRR,
+				.weight = (uint32_t)vl_random_below(&random, 256)};
+		vl_scheduler_init(&scheduler, configs, sizeof(configs[0]),
+				  &(struct vl_shaper_config){0});
+		for (unsigned int i = 0; i < 1000; i++) {
+			uint8_t candidates = (uint8_t)(1 + vl_random_below(&random, 255));
+			uint8_t occupied = candidates | (uint8_t)vl_random_below(&random, 256);
+			struct vl_frame heads[8] = {0};
+			struct vl_frame_queue queues[8];
+			uint32_t lengths[8];
+
+			for (unsigned int q = 0; q < 8; q++) {
+				lengths[q] = heads[q].length =
+					1 +
+					(uint32_t)vl_random_below(&random, q & 1 ? 65535 : 9216);
+				queues[q] = (struct vl_frame_queue){.head = &heads[q]};
+			}
+			wrong += vl_scheduler_round_robin(&scheduler, &state, queues, candidates,
+							  occupied) !=
+				 plain_round_robin(&scheduler, &plain, lengths, candidates,
+						   occupied);
+			wrong += memcmp(&state, &plain, sizeof(state)) != 0;
+		}
+	}
+	CU_ASSERT_EQUAL(wrong, 0);
+}
+
 /* A queue that stood empty has nothing to catch up. */
 static void test_no_credit_for_idleness(void)
 {
@@ -220,6 +284,7 @@ int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 		{"ets_shares", test_ets_shares},
+		{"rounds_at_once", test_rounds_at_once},
 		{"no_credit_for_idleness", test_no_credit_for_idleness},
 		{"wrr_and_strict", test_wrr_and_strict},
 		{"shaped_queue", test_shaped_queue},
