@@ -109,6 +109,33 @@ static void test_table(void)
 	CU_ASSERT_EQUAL(vl_infiniband_cct_set(&parameters.infiniband, 0, 0, 16384), -ERANGE);
 }
 
+/* The longest pause on the slowest line: a packet's time still fits 64 bits of picoseconds << 16,
+ * and the report says what is done. */
+static void test_slow_line(void)
+{
+	struct vl_cc_parameters parameters = make_parameters();
+	struct vl_cc_report report;
+	struct vl_cc_state state;
+	uint64_t byte_time, duration;
+
+	vl_infiniband_cct_set(&parameters.infiniband, 1, 0, 16383);
+	vl_cc_infiniband.init(&state, &parameters, 1000000, 0);
+	vl_cc_infiniband.on_cnp(&state, &parameters, 0);
+	byte_time = vl_cc_infiniband.byte_time(&state, &parameters, 0);
+	report = vl_cc_infiniband.report(&state, &parameters, 0);
+	CU_ASSERT_FALSE(__builtin_mul_overflow(byte_time, UINT64_C(131071), &duration));
+	CU_ASSERT_FALSE(__builtin_add_overflow(duration, UINT64_C(1000) << 16, &duration));
+	CU_ASSERT_EQUAL(report.rate, 7450);
+	CU_ASSERT_DOUBLE_EQUAL(8e12 * 65536 / (double)byte_time / (double)report.rate, 1, 1e-3);
+
+	/* One that is above the least rate is not touched. */
+	vl_cc_infiniband.init(&state, &parameters, 200000000, 0);
+	vl_cc_infiniband.on_cnp(&state, &parameters, 0);
+	CU_ASSERT_EQUAL(vl_cc_infiniband.report(&state, &parameters, 0).rate, 200000000 / 16384);
+	CU_ASSERT_EQUAL(vl_cc_infiniband.byte_time(&state, &parameters, 0),
+			UINT64_C(40000) * 65536 * 16384);
+}
+
 static void test_parameters(void)
 {
 	struct vl_cc_parameters parameters = make_parameters();
@@ -132,9 +159,8 @@ static void test_parameters(void)
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
-		{"the index over time", test_index},
-		{"without a timer", test_no_timer},
-		{"the table", test_table},
+		{"the index over time", test_index}, {"without a timer", test_no_timer},
+		{"the table", test_table},           {"a slow line", test_slow_line},
 		{"parameters", test_parameters},
 	};
 

@@ -4,7 +4,8 @@
 /*
  * Congestion control of InfiniBand channel adapters, IBTA volume 1, annex A10. Each QP has an index
  * CCTI into the congestion control table; after each packet it pauses for as many times the
- * packet's time on the line as the table says, so that its rate is line rate / (1 + CCT[CCTI]).
+ * packet's time on the line as the table says, so that its rate is line rate / (1 + CCT[CCTI]),
+ * but never below 7.45 kb/s.
  *
  * - BECN: CCTI += CCTI_Increase, CCTI_Limit at most.
  * - Each CCTI_Timer (units of 1.024 us) that ends: CCTI -= 1, CCTI_Min at least.
@@ -62,6 +63,8 @@ static void set_ccti(struct infiniband *state, const struct vl_infiniband_cc_par
 
 	state->ccti = ccti;
 	state->byte_time = pause ? state->line_byte_time + pause : 0;
+	if (state->byte_time > VL_CC_MOST_BYTE_TIME)
+		state->byte_time = VL_CC_MOST_BYTE_TIME;
 }
 
 static uint64_t period_of(const struct vl_infiniband_cc_parameters *parameters)
@@ -149,6 +152,8 @@ static struct vl_cc_report report(struct vl_cc_state *words,
 	/* In eighths of a packet's time. */
 	rate = state.line_rate * FRACTION /
 	       (FRACTION + (multiplier_of(entry) * FRACTION >> shift_of(entry)));
+	if (state.byte_time == VL_CC_MOST_BYTE_TIME)
+		rate = VL_CC_BIT_SECOND / VL_CC_MOST_BYTE_TIME;
 	return (struct vl_cc_report){
 		.rate = state.byte_time ? rate : state.line_rate,
 		.target_rate = state.line_rate,
