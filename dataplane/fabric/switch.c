@@ -509,7 +509,7 @@ static void set_storm(struct vl_switch *sw, struct vl_switch_port *port, uint64_
 		uint8_t q = (uint8_t)__builtin_ctz(left);
 
 		ignored |= profile->queue_priorities[q];
-		if (profile->watchdog.action != VL_WATCHDOG_DROP)
+		if (profile->watchdog.config.action != VL_WATCHDOG_DROP)
 			continue;
 		port->dropping_queues |= (uint8_t)(1u << q);
 		port->dropping_groups |= profile->queue_groups[q];

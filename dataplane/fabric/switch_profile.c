@@ -15,7 +15,7 @@ static void join_priorities(struct vl_switch_profile *profile)
 			continue;
 		profile->group_priorities[group] |= bit;
 		profile->queue_priorities[queue] |= bit;
-		if (!profile->has_watchdog || !(profile->watchdog.priorities & bit))
+		if (!profile->has_watchdog || !(profile->watchdog.config.priorities & bit))
 			continue;
 		profile->watched |= (uint8_t)(1u << queue);
 		profile->queue_groups[queue] |= (uint8_t)(1u << group);
@@ -27,10 +27,10 @@ void vl_switch_profile_init(struct vl_switch_profile *profile,
 {
 	*profile = (struct vl_switch_profile){
 		.pfc = config->pfc,
-		.watchdog = config->watchdog,
 		.has_watchdog = config->watchdog.action != VL_WATCHDOG_OFF,
 		.source = config,
 	};
+	vl_watchdog_rule_init(&profile->watchdog, &config->watchdog);
 	vl_classifier_init(&profile->classifier, &config->classifier);
 	for (unsigned int i = 0; i < VL_SWITCH_PRIORITIES; i++) {
 		vl_buffer_group_rule(&profile->groups[i], &config->groups[i]);

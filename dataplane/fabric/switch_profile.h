@@ -22,7 +22,7 @@ struct vl_switch_profile {
 	struct vl_classifier classifier;
 	struct vl_red red[VL_SWITCH_PRIORITIES];
 	struct vl_switch_pfc_config pfc;
-	struct vl_watchdog_config watchdog;
+	struct vl_watchdog_rule watchdog;
 	const struct vl_switch_port_config *source; /* while the switch is made */
 };
 

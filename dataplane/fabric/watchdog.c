@@ -20,32 +20,44 @@ const char *vl_watchdog_config_error(const struct vl_watchdog_config *config)
 	return NULL;
 }
 
+void vl_watchdog_rule_init(struct vl_watchdog_rule *rule, const struct vl_watchdog_config *config)
+{
+	rule->config = *config;
+	rule->reciprocal = config->poll_interval ? UINT64_MAX / config->poll_interval : 0;
+}
+
 void vl_watchdog_see_pause(struct vl_watchdog *watchdog, uint8_t queues, uint64_t now)
 {
 	for (; queues; queues &= (uint8_t)(queues - 1))
 		watchdog->last_pause[__builtin_ctz(queues)] = now;
 }
 
-static uint64_t poll_after(const struct vl_watchdog_config *config, uint64_t now)
+/* The first whole multiple of the interval after now. */
+static uint64_t poll_after(const struct vl_watchdog_rule *rule, uint64_t now)
 {
-	return (now / config->poll_interval + 1) * config->poll_interval;
+	uint64_t interval = rule->config.poll_interval;
+	/* The reciprocal is rounded down, so the quotient is right or one too small. */
+	uint64_t quotient = (uint64_t)(((unsigned __int128)now * rule->reciprocal) >> 64);
+	uint64_t last = quotient * interval;
+
+	return now - last >= interval ? last + 2 * interval : last + interval;
 }
 
-void vl_watchdog_set_paused(struct vl_watchdog *watchdog, const struct vl_watchdog_config *config,
+void vl_watchdog_set_paused(struct vl_watchdog *watchdog, const struct vl_watchdog_rule *rule,
 			    uint8_t paused, uint64_t now)
 {
 	uint8_t begun = paused & (uint8_t)~watchdog->paused;
 
 	/* While there is something to watch, polls go on by themselves. */
 	if (begun && !(watchdog->paused | watchdog->storm))
-		watchdog->next_poll = poll_after(config, now);
+		watchdog->next_poll = poll_after(rule, now);
 	for (; begun; begun &= (uint8_t)(begun - 1))
 		watchdog->paused_since[__builtin_ctz(begun)] = now;
 	watchdog->paused = paused;
 }
 
 struct vl_watchdog_change vl_watchdog_poll(struct vl_watchdog *watchdog,
-					   const struct vl_watchdog_config *config, uint64_t now)
+					   const struct vl_watchdog_rule *rule, uint64_t now)
 {
 	struct vl_watchdog_change change = {0};
 
@@ -55,18 +67,18 @@ struct vl_watchdog_change vl_watchdog_poll(struct vl_watchdog *watchdog,
 		uint8_t bit = (uint8_t)(1u << q);
 
 		if (watchdog->storm & bit) {
-			if (now - watchdog->last_pause[q] < config->restoration_time)
+			if (now - watchdog->last_pause[q] < rule->config.restoration_time)
 				continue;
 			change.restored |= bit;
 			watchdog->restored[q]++;
 		} else if (watchdog->paused & bit &&
-			   now - watchdog->paused_since[q] >= config->detection_time) {
+			   now - watchdog->paused_since[q] >= rule->config.detection_time) {
 			change.detected |= bit;
 			watchdog->detected[q]++;
 		}
 	}
 	watchdog->storm = (watchdog->storm | change.detected) & (uint8_t)~change.restored;
 	watchdog->paused &= (uint8_t)~change.detected;
-	watchdog->next_poll = poll_after(config, now);
+	watchdog->next_poll = poll_after(rule, now);
 	return change;
 }

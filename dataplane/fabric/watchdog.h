@@ -27,6 +27,12 @@ struct vl_watchdog_config {
 	uint64_t poll_interval;    /* ns, at least 1; polls are at whole multiples of it */
 };
 
+/* The configuration, made ready. */
+struct vl_watchdog_rule {
+	struct vl_watchdog_config config;
+	uint64_t reciprocal; /* of the poll interval: floor((2^64 - 1) / ns) */
+};
+
 #define VL_WATCHDOG_QUEUES 8
 
 /* Of a port. Masks have a bit for each queue. */
@@ -47,10 +53,13 @@ struct vl_watchdog_change {
 /* NULL: the configuration is fine; else what is not, valid until the next call in this thread. */
 const char *vl_watchdog_config_error(const struct vl_watchdog_config *config);
 
+/* Of a configuration that is fine. */
+void vl_watchdog_rule_init(struct vl_watchdog_rule *rule, const struct vl_watchdog_config *config);
+
 /* A pause of watched queues was received. */
 void vl_watchdog_see_pause(struct vl_watchdog *watchdog, uint8_t queues, uint64_t now);
 /* Of the watched queues, those in paused are so now. */
-void vl_watchdog_set_paused(struct vl_watchdog *watchdog, const struct vl_watchdog_config *config,
+void vl_watchdog_set_paused(struct vl_watchdog *watchdog, const struct vl_watchdog_rule *rule,
 			    uint8_t paused, uint64_t now);
 /* When vl_watchdog_poll is to be called next; UINT64_MAX: nothing to watch. */
 static inline uint64_t vl_watchdog_next_poll(const struct vl_watchdog *watchdog)
@@ -59,6 +68,6 @@ static inline uint64_t vl_watchdog_next_poll(const struct vl_watchdog *watchdog)
 }
 /* The poll that is due by now, if one is. */
 struct vl_watchdog_change vl_watchdog_poll(struct vl_watchdog *watchdog,
-					   const struct vl_watchdog_config *config, uint64_t now);
+					   const struct vl_watchdog_rule *rule, uint64_t now);
 
 #endif

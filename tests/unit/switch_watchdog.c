@@ -79,6 +79,33 @@ static void test_when_it_triggers(void)
 	}
 }
 
+/* Polls are at whole multiples of the interval, whatever it is and however late it has become. */
+static void test_polls_are_at_multiples(void)
+{
+	static const uint64_t intervals[] = {
+		1, 2, 3, 7, 1000, 200000, UINT64_C(999999937), UINT64_C(1) << 40};
+
+	for (size_t i = 0; i < sizeof(intervals) / sizeof(intervals[0]); i++) {
+		struct vl_watchdog_config config = watched(VL_WATCHDOG_DROP).port.watchdog;
+		struct vl_random random = {i};
+		struct vl_watchdog_rule rule;
+		unsigned int wrong = 0;
+
+		config.poll_interval = intervals[i];
+		vl_watchdog_rule_init(&rule, &config);
+		for (unsigned int n = 0; n < 20000; n++) {
+			uint64_t base = vl_random_next(&random) >> (1 + n % 63);
+			uint64_t now = base - base % (n & 1 ? intervals[i] : 1);
+			struct vl_watchdog watchdog = {0};
+
+			vl_watchdog_set_paused(&watchdog, &rule, 1 << 3, now);
+			wrong += vl_watchdog_next_poll(&watchdog) !=
+				 (now / intervals[i] + 1) * intervals[i];
+		}
+		CU_ASSERT_EQUAL(wrong, 0);
+	}
+}
+
 /* Pauses with gaps are no storm: 335 us of every 400. */
 static void test_gaps(void)
 {
@@ -229,6 +256,7 @@ int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 		{"when_it_triggers", test_when_it_triggers},
+		{"polls_are_at_multiples", test_polls_are_at_multiples},
 		{"gaps", test_gaps},
 		{"drop", test_drop},
 		{"forward", test_forward},
