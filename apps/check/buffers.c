@@ -16,7 +16,9 @@ static void check_profile(struct check *check, const struct vl_db_port *port, co
 
 	if (!profile)
 		return;
-	if (profile->static_th == VL_DB_UNSET && !profile->has_dynamic_th)
+	if (profile->static_th == VL_DB_UNSET && !profile->has_dynamic_th &&
+	    !check_is_unreadable(profile->entry, "dynamic_th", false) &&
+	    !check_is_unreadable(profile->entry, "static_th", false))
 		check_add(
 			check, VL_CHECK_THRESHOLD, port,
 			check_place(check, "BUFFER_PROFILE", profile->entry, NULL),
@@ -168,7 +170,7 @@ void check_buffers(struct check *check)
 		for (unsigned int tc = 0; tc < VL_DB_TCS; tc++) {
 			int queue = vl_db_queue_of_tc(port, tc);
 
-			if (view->lossless_tcs & view->reached_tcs & 1u << tc && queue >= 0)
+			if (view->judged_tcs & 1u << tc && queue >= 0)
 				check_egress(check, view, (unsigned int)vl_db_pg_of_tc(port, tc),
 					     (unsigned int)queue, lossless_ports - 1);
 		}

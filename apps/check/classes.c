@@ -5,14 +5,51 @@
 
 #include "apps/check/private.h"
 
+/* Headroom where nothing turns PFC on. */
+static void check_qos_map(struct check *check, const struct check_port *view)
+{
+	const struct vl_db_port *port = view->port;
+	bool has_table = vl_db_find_table(&check->db->document, "PORT_QOS_MAP");
+
+	if (port->qos || port->is_internal || !view->headroom_groups)
+		return;
+	check_add(
+		check, VL_CHECK_QOS_MAP, port, check_place(check, "PORT_QOS_MAP", NULL, NULL),
+		check_text(check, "%s, but %s headroom: PFC is off%s",
+			   has_table ? "no entry in PORT_QOS_MAP" : "no table PORT_QOS_MAP",
+			   check_have(check, "group", view->headroom_groups),
+			   check->db->global_dscp_to_tc ? "" : ", and every packet is of class 0"),
+		NULL,
+		check_text(check,
+			   "PORT_QOS_MAP|PORT with pfc_enable \"%s\", dscp_to_tc_map, "
+			   "tc_to_queue_map, tc_to_pg_map and pfc_to_queue_map",
+			   check_list(check, view->headroom_groups)));
+}
+
+/* Where a port lacks but one of what makes a class lossless, that is said of what it lacks. */
+static bool lacks_one(const struct check_port *view)
+{
+	const struct vl_db_port *port = view->port;
+	bool has_bad_profile = false;
+
+	for (unsigned int group = 0; group < VL_DB_CLASSES; group++)
+		has_bad_profile |= check_is_unreadable(port->pgs[group].entry, "profile",
+						       port->pgs[group].profile ||
+							       port->pgs[group].is_computed);
+	return !port->is_internal && (view->paused_groups || view->headroom_groups ||
+				      has_bad_profile || check_is_pfc_unreadable(port));
+}
+
 static void check_any_lossless(struct check *check)
 {
 	unsigned int used = 0;
 
 	for (unsigned int i = 0; i < check->db->port_count; i++) {
-		if (check->ports[i].lossless_tcs)
+		const struct check_port *view = &check->ports[i];
+
+		if (view->lossless_tcs || lacks_one(view))
 			return;
-		used += check->ports[i].is_used;
+		used += view->is_used;
 	}
 	check_add(check, VL_CHECK_LOSSLESS_CLASS, NULL,
 		  check_place(check, "PORT_QOS_MAP", NULL, NULL),
@@ -32,7 +69,8 @@ static void check_dscp_map(struct check *check, const struct check_port *view)
 {
 	const struct vl_db_port *port = view->port;
 
-	if (!dscp_map(check, port) && !port->dot1p_to_tc)
+	if (!dscp_map(check, port) && !port->dot1p_to_tc &&
+	    !check_is_unreadable(port->qos, "dscp_to_tc_map", false))
 		check_add(check, VL_CHECK_DSCP_MAP, port,
 			  check_place(check, "PORT_QOS_MAP", port->qos, "dscp_to_tc_map"),
 			  "neither dscp_to_tc_map nor PORT_QOS_MAP|global: all packets are of "
@@ -47,7 +85,7 @@ static void check_unmapped(struct check *check, const struct check_port *view)
 	uint64_t missing = 0;
 
 	for (unsigned int dscp = 0; map && dscp < 64; dscp++) {
-		if (map->to[dscp] < 0)
+		if (map->to[dscp] < 0 && !check_is_given(check, map, dscp))
 			missing |= UINT64_C(1) << dscp;
 	}
 	if (!missing)
@@ -60,13 +98,20 @@ static void check_unmapped(struct check *check, const struct check_port *view)
 		  NULL, "a class for each of the 64; what is not mapped is of class 0");
 }
 
+/* Groups that are paused and have headroom, but no class: bit n. */
+static uint8_t unused_groups(const struct check_port *view)
+{
+	return view->paused_groups & view->headroom_groups & (uint8_t)~view->lossless_groups;
+}
+
 static void check_roce(struct check *check, const struct check_port *view)
 {
 	const struct vl_db_map *map = dscp_map(check, view->port);
 
 	if (!map || !view->lossless_tcs)
 		return;
-	if (!check->options->roce_dscps && !(view->lossless_tcs & view->reached_tcs))
+	if (!check->options->roce_dscps && !(view->lossless_tcs & view->reached_tcs) &&
+	    !unused_groups(view))
 		check_add(check, VL_CHECK_ROCE_DSCP, view->port,
 			  check_place(check, "DSCP_TO_TC_MAP", map->entry, NULL),
 			  check_text(check, "no DSCP leads to a lossless class (%s)",
@@ -80,6 +125,10 @@ static void check_roce(struct check *check, const struct check_port *view)
 
 		if (!(check->options->roce_dscps & UINT64_C(1) << dscp) ||
 		    (tc >= 0 && view->lossless_tcs & 1u << tc))
+			continue;
+		/* A class without a group, and what cannot be read, are said already. */
+		if (tc < 0 ? check_is_given(check, map, dscp)
+			   : vl_db_pg_of_tc(view->port, (unsigned int)tc) < 0)
 			continue;
 		check_add(check, VL_CHECK_ROCE_DSCP, view->port,
 			  check_place(check, "DSCP_TO_TC_MAP", map->entry,
@@ -119,20 +168,39 @@ static void check_unmapped_classes(struct check *check, const struct check_port 
 	for (unsigned int tc = 0; tc < VL_DB_TCS; tc++) {
 		bool is_lossless = view->lossless_tcs & 1u << tc;
 
-		if (is_lossless && vl_db_queue_of_tc(port, tc) < 0)
+		if (is_lossless && vl_db_queue_of_tc(port, tc) < 0 &&
+		    !check_is_given(check, port->tc_to_queue, tc))
 			check_add(check, VL_CHECK_CLASS_UNMAPPED, port,
 				  check_place(check, "TC_TO_QUEUE_MAP",
 					      map_entry(port->tc_to_queue), NULL),
 				  check_text(check, "no queue for class %u, which is lossless", tc),
 				  NULL,
 				  check_text(check, "\"%u\": \"%u\"", tc, tc % VL_DB_CLASSES));
-		if (view->roce_tcs & 1u << tc && vl_db_pg_of_tc(port, tc) < 0)
+		if (view->roce_tcs & 1u << tc && vl_db_pg_of_tc(port, tc) < 0 &&
+		    !check_is_given(check, port->tc_to_pg, tc))
 			check_add(check, VL_CHECK_CLASS_UNMAPPED, port,
 				  check_place(check, "TC_TO_PRIORITY_GROUP_MAP",
 					      map_entry(port->tc_to_pg), NULL),
 				  check_text(check, "no group for class %u, which is RoCE's", tc),
 				  NULL,
 				  check_text(check, "\"%u\": \"%u\"", tc, tc % VL_DB_CLASSES));
+	}
+}
+
+static void check_unused_groups(struct check *check, const struct check_port *view)
+{
+	const struct vl_db_map *map = view->port->tc_to_pg;
+
+	for (unsigned int group = 0; group < VL_DB_CLASSES; group++) {
+		/* Most give a class the group of its number: then it is that class that is lost,
+		 * and RoCE's is said of above. */
+		if (!(unused_groups(view) & 1u << group) || check_is_given(check, map, group) ||
+		    (view->roce_tcs & 1u << group && check->options->roce_dscps))
+			continue;
+		check_add(check, VL_CHECK_CLASS_UNMAPPED, view->port,
+			  check_place(check, "TC_TO_PRIORITY_GROUP_MAP", map_entry(map), NULL),
+			  check_text(check, "no class for group %u, which is lossless", group),
+			  NULL, check_text(check, "\"%u\": \"%u\"", group, group));
 	}
 }
 
@@ -223,6 +291,7 @@ void check_classes(struct check *check)
 	for (unsigned int i = 0; i < check->db->port_count; i++) {
 		const struct check_port *view = &check->ports[i];
 
+		check_qos_map(check, view);
 		if (!view->is_used || !view->port->qos)
 			continue;
 		check_dscp_map(check, view);
@@ -235,6 +304,7 @@ void check_classes(struct check *check)
 		check_map_given(check, view, "pfc_to_queue_map", view->port->pfc_to_queue,
 				"the queue that a pause stops");
 		check_unmapped_classes(check, view);
+		check_unused_groups(check, view);
 		check_sharing(check, view);
 		check_cnp(check, view);
 	}

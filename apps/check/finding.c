@@ -60,6 +60,14 @@ const char *check_list(struct check *check, uint64_t set)
 	return check_text(check, "%s", buffer);
 }
 
+const char *check_have(struct check *check, const char *noun, uint64_t set)
+{
+	bool is_one = !(set & (set - 1));
+
+	return check_text(check, "%s%s %s %s", noun, is_one ? "" : "s", check_set(check, set),
+			  is_one ? "has" : "have");
+}
+
 struct vl_db_place check_place(struct check *check, const char *table,
 			       const struct vl_db_entry *entry, const char *field)
 {

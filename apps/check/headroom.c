@@ -62,7 +62,8 @@ static const char *show_link(struct check *check, const struct vl_db_port *port,
 			  (unsigned long long)check_cable(check, port), input->port_mtu);
 }
 
-static void check_group(struct check *check, const struct check_port *view, unsigned int group)
+/* Whether it is enough. */
+static bool check_group(struct check *check, const struct check_port *view, unsigned int group)
 {
 	const struct vl_db_port *port = view->port;
 	const struct vl_db_profile *profile = port->pgs[group].profile;
@@ -72,7 +73,7 @@ static void check_group(struct check *check, const struct check_port *view, unsi
 	fill_input(check, port, &input);
 	vl_headroom_sonic(&input, &needed);
 	if ((double)profile->xoff >= needed.exact)
-		return;
+		return true;
 	vl_headroom_worst_case(&input, &bound);
 	check_add(check, VL_CHECK_HEADROOM, port,
 		  check_place(check, "BUFFER_PROFILE", profile->entry, "xoff"),
@@ -83,6 +84,7 @@ static void check_group(struct check *check, const struct check_port *view, unsi
 			     "\"xoff\": \"%llu\" or more; from \"%llu\" on nothing is lost "
 			     "whatever comes",
 			     (unsigned long long)needed.bytes, (unsigned long long)bound.bytes));
+	return false;
 }
 
 /* Where no pool has shared headroom, it is part of what the group has reserved. */
@@ -139,6 +141,9 @@ static void check_name(struct check *check, const struct vl_db_port *port,
 	char end[16] = "";
 	bool is_other;
 
+	/* A cable of 0 m, or a speed that there is not, is what is wrong then. */
+	if (!port->cable || !check_is_ethernet_speed(port->speed))
+		return;
 	if (sscanf(profile->name, "pg_lossless_%llu_%llum_%15s", &speed, &cable, end) != 3 ||
 	    strncmp(end, "profile", 7))
 		return;
@@ -175,9 +180,8 @@ void check_headroom(struct check *check)
 			check_shared(check, port, profile);
 			if (port->speed == VL_DB_UNSET || cable == VL_DB_UNSET)
 				continue;
-			check_name(check, port, profile, group);
-			if (view->paused_groups & 1u << group)
-				check_group(check, view, group);
+			if (!(view->paused_groups & 1u << group) || check_group(check, view, group))
+				check_name(check, port, profile, group);
 		}
 	}
 }

@@ -14,14 +14,57 @@ static const char *threshold_name(struct check *check, unsigned int colour, cons
 	return check_text(check, "%s_%s_threshold", colours[colour], which);
 }
 
+static bool is_unreadable(struct check *check, const struct vl_db_wred *wred, unsigned int colour)
+{
+	return check_is_unreadable(wred->entry, threshold_name(check, colour, "min"),
+				   wred->colours[colour].min != VL_DB_UNSET) ||
+	       check_is_unreadable(wred->entry, threshold_name(check, colour, "max"),
+				   wred->colours[colour].max != VL_DB_UNSET);
+}
+
+/* Of a set of colours: the first's. */
+static struct vl_db_place probability_place(struct check *check, const struct vl_db_wred *wred,
+					    unsigned int set)
+{
+	unsigned int colour = (unsigned int)__builtin_ctz(set);
+
+	return check_place(check, "WRED_PROFILE", wred->entry,
+			   check_text(check, "%s_drop_probability", colours[colour]));
+}
+
+static const char *colours_of(struct check *check, unsigned int set)
+{
+	const char *text = "";
+
+	for (unsigned int colour = 0; colour < VL_DB_COLOURS; colour++) {
+		if (set & 1u << colour)
+			text = check_text(check, "%s%s%s", text, *text ? ", " : "",
+					  colours[colour]);
+	}
+	return text;
+}
+
+static bool is_default(const struct vl_db_wred *wred, unsigned int set)
+{
+	bool has_any = false;
+
+	for (unsigned int colour = 0; colour < VL_DB_COLOURS; colour++)
+		has_any |= set & 1u << colour && wred->colours[colour].has_probability;
+	return !has_any;
+}
+
 /* Profiles by themselves, of any colour that is in use. */
 static void check_profile(struct check *check, const struct vl_db_wred *wred)
 {
+	unsigned int none = 0, all = 0;
+
 	for (unsigned int colour = 0; colour < VL_DB_COLOURS; colour++) {
 		uint64_t min = wred->colours[colour].min, max = wred->colours[colour].max;
 		uint64_t probability = wred->colours[colour].probability;
 
 		if (!wred->colours[colour].is_enabled)
+			continue;
+		if (is_unreadable(check, wred, colour))
 			continue;
 		if (min == VL_DB_UNSET || max == VL_DB_UNSET)
 			check_add(check, VL_CHECK_WRED_THRESHOLDS, NULL,
@@ -41,47 +84,63 @@ static void check_profile(struct check *check, const struct vl_db_wred *wred)
 					     (unsigned long long)max),
 				  check_text(check, "at most %llu", (unsigned long long)max));
 		if (!probability && min != max)
-			check_add(check, VL_CHECK_WRED_PROBABILITY, NULL,
-				  check_place(check, "WRED_PROFILE", wred->entry,
-					      check_text(check, "%s_drop_probability",
-							 colours[colour])),
-				  check_text(check,
-					     "%s: %s_drop_probability 0: nothing is marked up to "
-					     "the maximum, and everything above",
-					     wred->name, colours[colour]),
-				  NULL, "1 to 20 percent, or both thresholds alike");
+			none |= 1u << colour;
 		else if (probability == 100 && min < max)
-			check_add(check, VL_CHECK_WRED_STEEP, NULL,
-				  check_place(check, "WRED_PROFILE", wred->entry,
-					      check_text(check, "%s_drop_probability",
-							 colours[colour])),
-				  check_text(check, "%s: %s_drop_probability 100%s", wred->name,
-					     colours[colour],
-					     wred->colours[colour].has_probability
-						     ? ""
-						     : ", as none is given"),
-				  NULL,
-				  "1 to 20 percent, if DCQCN is to even out many flows; 100 "
-				  "comes near to a step");
+			all |= 1u << colour;
 	}
+	if (none)
+		check_add(check, VL_CHECK_WRED_PROBABILITY, NULL,
+			  probability_place(check, wred, none),
+			  check_text(check,
+				     "%s: a probability of 0 for %s: nothing is marked up to the "
+				     "maximum, and everything above",
+				     wred->name, colours_of(check, none)),
+			  NULL, "1 to 20 percent, or both thresholds alike");
+	if (all)
+		check_add(check, VL_CHECK_WRED_STEEP, NULL, probability_place(check, wred, all),
+			  check_text(check, "%s: a probability of 100 for %s%s", wred->name,
+				     colours_of(check, all),
+				     is_default(wred, all) ? ", as none is given" : ""),
+			  NULL,
+			  "1 to 20 percent, if DCQCN is to even out many flows; 100 comes near "
+			  "to a step");
 }
 
-/* Packets are green unless a map or a meter says otherwise. */
-static void check_mode(struct check *check, const struct check_port *view, unsigned int queue)
+/* The port's queues of lossless classes that have no profile: bit n. */
+static unsigned int queues_without_profile(const struct check_port *view)
+{
+	unsigned int set = 0;
+
+	for (unsigned int tc = 0; tc < VL_DB_TCS; tc++) {
+		int queue = vl_db_queue_of_tc(view->port, tc);
+
+		if (view->judged_tcs & 1u << tc && queue >= 0 && !view->port->queues[queue].wred &&
+		    !check_is_unreadable(view->port->queues[queue].entry, "wred_profile", false))
+			set |= 1u << queue;
+	}
+	return set;
+}
+
+/* Packets are green unless a map or a meter says otherwise. Queues without a profile are reported
+ * together, at the first. */
+static void check_mode(struct check *check, const struct check_port *view, unsigned int queue,
+		       unsigned int without)
 {
 	const struct vl_db_port *port = view->port;
 	const struct vl_db_queue *entry = &port->queues[queue];
 	const struct vl_db_wred *wred = entry->wred;
 
+	if (check_is_unreadable(entry->entry, "wred_profile", wred) ||
+	    (!wred && without & ((1u << queue) - 1)))
+		return;
 	if (!wred ||
 	    (!wred->colours[VL_DB_GREEN].is_enabled && !wred->colours[VL_DB_GREEN].is_ecn)) {
 		check_add(check, VL_CHECK_ECN_OFF, port,
 			  check_place(check, "QUEUE", entry->entry, "wred_profile"),
-			  wred ? check_text(check,
-					    "queue %u has %s, which does nothing to green "
-					    "packets",
-					    queue, wred->name)
-			       : check_text(check, "queue %u has no WRED profile", queue),
+			  wred ? check_text(check, "%s %s, which does nothing to green packets",
+					    check_have(check, "queue", 1u << queue), wred->name)
+			       : check_text(check, "%s no WRED profile",
+					    check_have(check, "queue", without)),
 			  NULL,
 			  "a WRED profile with \"ecn\": \"ecn_all\" and \"wred_green_enable\": "
 			  "\"true\": without, nothing but pauses slows senders");
@@ -261,14 +320,15 @@ void check_marking(struct check *check)
 		check_profile(check, &check->db->wreds[i]);
 	for (unsigned int i = 0; i < check->db->port_count; i++) {
 		const struct check_port *view = &check->ports[i];
+		unsigned int without = queues_without_profile(view);
 
 		for (unsigned int tc = 0; tc < VL_DB_TCS; tc++) {
 			int queue = vl_db_queue_of_tc(view->port, tc);
 			int group = vl_db_pg_of_tc(view->port, tc);
 
-			if (!(view->lossless_tcs & view->reached_tcs & 1u << tc) || queue < 0)
+			if (!(view->judged_tcs & 1u << tc) || queue < 0)
 				continue;
-			check_mode(check, view, (unsigned int)queue);
+			check_mode(check, view, (unsigned int)queue, without);
 			check_against_pfc(check, view, (unsigned int)group, (unsigned int)queue);
 			check_against_limit(check, view, (unsigned int)queue);
 		}

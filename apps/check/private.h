@@ -18,6 +18,7 @@ struct check_port {
 	uint16_t lossless_tcs;   /* bit n: class n is of a paused group with headroom */
 	uint16_t roce_tcs;       /* bit n: RoCE's data is in class n */
 	uint16_t reached_tcs;    /* bit n: a DSCP leads to class n */
+	uint16_t judged_tcs;     /* lossless and reached; not best effort that strays there */
 	uint8_t lossless_queues; /* bit n: of the lossless classes */
 	uint8_t lossless_groups;
 	int cnp_tc, default_tc; /* -1: not mapped */
@@ -50,12 +51,21 @@ const char *check_text(struct check *check, const char *format, ...)
 /* The bits of a set, for people ("3, 4", "1-25, 27") and as in the file ("3,4"). */
 const char *check_set(struct check *check, uint64_t set);
 const char *check_list(struct check *check, uint64_t set);
+/* "group 3 has", "groups 3, 4 have" */
+const char *check_have(struct check *check, const char *noun, uint64_t set);
 struct vl_db_place check_place(struct check *check, const char *table,
 			       const struct vl_db_entry *entry, const char *field);
 
 /* The port's MTU with the Ethernet header, bytes. */
 uint32_t check_frame_length(const struct check *check, const struct vl_db_port *port);
 uint64_t check_cable(const struct check *check, const struct vl_db_port *port);
+bool check_is_ethernet_speed(uint64_t speed); /* bit/s */
+/* Whether the field is given though nothing came of it: what it should be is said already. */
+bool check_is_unreadable(const struct vl_db_entry *entry, const char *field, bool is_read);
+/* Whether the map speaks of it, if only in words that cannot be read. */
+bool check_is_given(struct check *check, const struct vl_db_map *map, unsigned int from);
+/* Whether pfc_enable of the port cannot be read. */
+bool check_is_pfc_unreadable(const struct vl_db_port *port);
 
 /* Bytes that a group or queue of a profile may hold when n of its kind are full; INFINITY: not
  * limited, or not known. */

@@ -28,13 +28,13 @@ static const char *const explanations[] = {
 	[VL_CHECK_PORT_SPEED] =
 		"Headroom, the length of pauses and all that is worked out here need the speed, in "
 		"Mb/s.",
-	[VL_CHECK_PORT_LANES] = "Speed / lanes is the rate of a lane: 10, 25, 50, 100 or 200 Gb/s. "
-				"A lane belongs to "
-				"one port.",
+	[VL_CHECK_PORT_LANES] =
+		"A lane carries 1, 10, 20, 25, 50, 100 or 200 Gb/s. A port may leave lanes of its "
+		"own dark (25 Gb/s on four lanes use one), but cannot use more than it has. A lane "
+		"belongs to one port.",
 	[VL_CHECK_PORT_FEC] =
 		"Lanes of 50 Gb/s and more are PAM4 and need Reed-Solomon (rs). Lanes of 25 Gb/s "
-		"have all three, lanes of 10 Gb/s none or Fire code (fc). With another one the "
-		"link "
+		"have all three, slower ones none or Fire code (fc). With another one the link "
 		"stays down.",
 	[VL_CHECK_PORT_MTU] = "A packet that one port lets in and the other is too small for is "
 			      "dropped, again and "
@@ -49,6 +49,10 @@ static const char *const explanations[] = {
 		"PFC "
 		"is on for a priority of that group. Without any, RoCE goes back to where a packet "
 		"was lost whenever a buffer is full.",
+	[VL_CHECK_QOS_MAP] =
+		"PORT_QOS_MAP turns PFC on and says which maps a port has. Without an entry no "
+		"pause is ever sent or obeyed, and every packet is of class 0: headroom is "
+		"memory lost to others.",
 	[VL_CHECK_DSCP_MAP] =
 		"Without DSCP_TO_TC_MAP every packet is of class 0, whatever hosts mark.",
 	[VL_CHECK_DSCP_UNMAPPED] = "Packets of a DSCP that the map does not have are of class 0.",
@@ -74,7 +78,10 @@ static const char *const explanations[] = {
 	[VL_CHECK_PFC_LOSSY] =
 		"A pause takes time to work: the frame under way, the cable twice, the peer's "
 		"response. Without headroom, what comes in that time is dropped.",
-	[VL_CHECK_PFC_DIFFERS] = "PFC must be on for a priority at every port on the way.",
+	[VL_CHECK_PFC_DIFFERS] =
+		"PFC must be on for a priority at every port on the way: RoCE that comes in by a "
+		"port without it is dropped there when buffers are full. Ports that are down, and "
+		"those of neither buffers nor maps that are not said to be up, do not count.",
 	[VL_CHECK_SHARED_GROUP] = "Best effort in a lossless group is paused with RoCE, and pauses "
 				  "it: TCP that fills "
 				  "the group stops all RoCE of that port.",

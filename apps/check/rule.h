@@ -25,6 +25,7 @@ enum vl_check_severity {
 	X(PORT_MTU, "port-mtu", WARNING, "ports of different MTU")                                 \
 	X(CABLE_LENGTH, "cable-length", ERROR, "a lossless port whose cable length is unknown")    \
 	X(LOSSLESS_CLASS, "lossless-class", WARNING, "no class is lossless")                       \
+	X(QOS_MAP, "qos-map", ERROR, "headroom at a port that PORT_QOS_MAP does not have")         \
 	X(DSCP_MAP, "dscp-map", ERROR, "no map from DSCP to traffic class")                        \
 	X(DSCP_UNMAPPED, "dscp-unmapped", WARNING, "DSCPs that the map does not have")             \
 	X(ROCE_DSCP, "roce-dscp", ERROR, "RoCE's DSCP in a class that is not lossless")            \
@@ -33,7 +34,7 @@ enum vl_check_severity {
 	X(PFC_QUEUE, "pfc-queue", ERROR, "a pause stops another queue than the one it is for")     \
 	X(PFC_OFF, "pfc-off", ERROR, "headroom for a group that no PFC priority pauses")           \
 	X(PFC_LOSSY, "pfc-lossy", ERROR, "PFC for a group that has no headroom")                   \
-	X(PFC_DIFFERS, "pfc-differs", WARNING, "ports with PFC for different priorities")          \
+	X(PFC_DIFFERS, "pfc-differs", WARNING, "ports that are not lossless for the same")         \
 	X(SHARED_GROUP, "shared-group", ERROR, "lossy traffic in a lossless priority group")       \
 	X(SHARED_QUEUE, "shared-queue", ERROR, "lossless and lossy traffic in one queue")          \
 	X(CNP_WITH_DATA, "cnp-with-data", ERROR, "CNPs in a queue of RoCE's data")                 \

@@ -39,22 +39,24 @@ static void check_weights(struct check *check)
 static void check_missing(struct check *check, const struct check_port *view)
 {
 	const struct vl_db_port *port = view->port;
-	unsigned int with = 0;
+	const struct vl_db_entry *first = NULL;
+	unsigned int with = 0, without = 0;
 
-	for (unsigned int n = 0; n < VL_DB_CLASSES; n++)
-		with += port->queues[n].scheduler != NULL;
 	for (unsigned int n = 0; n < VL_DB_CLASSES; n++) {
-		const struct vl_db_entry *entry = port->queues[n].entry;
-
+		with += port->queues[n].scheduler != NULL;
 		if (!(view->lossless_queues & 1u << n) || port->queues[n].scheduler ||
-		    vl_db_find_field(entry, "scheduler"))
+		    vl_db_find_field(port->queues[n].entry, "scheduler"))
 			continue;
-		check_add(check, VL_CHECK_SCHEDULER_MISSING, port,
-			  check_place(check, "QUEUE", entry, "scheduler"),
-			  check_text(check, "queue %u, which is lossless, has no scheduler%s", n,
-				     with ? ", though others of the port have" : ""),
-			  NULL, "\"scheduler\": the name of a DWRR scheduler");
+		first = first ? first : port->queues[n].entry;
+		without |= 1u << n;
 	}
+	if (without)
+		check_add(check, VL_CHECK_SCHEDULER_MISSING, port,
+			  check_place(check, "QUEUE", first, "scheduler"),
+			  check_text(check, "%s no scheduler%s",
+				     check_have(check, "lossless queue", without),
+				     with ? ", though others of the port have one" : ""),
+			  NULL, "\"scheduler\": the name of a DWRR scheduler");
 }
 
 /* A queue that data fills, served before all others without a bound. */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #define ETHERNET_HEADER 14u
 
@@ -21,6 +22,23 @@ uint64_t check_cable(const struct check *check, const struct vl_db_port *port)
 {
 	return check->options->cable_length != VL_DB_UNSET ? check->options->cable_length
 							   : port->cable;
+}
+
+bool check_is_unreadable(const struct vl_db_entry *entry, const char *field, bool is_read)
+{
+	const struct vl_db_field *given = vl_db_find_field(entry, field);
+
+	return given && *given->text && !is_read;
+}
+
+bool check_is_given(struct check *check, const struct vl_db_map *map, unsigned int from)
+{
+	return map && vl_db_find_field(map->entry, check_text(check, "%u", from));
+}
+
+bool check_is_pfc_unreadable(const struct vl_db_port *port)
+{
+	return check_is_unreadable(port->qos, "pfc_enable", port->pfc);
 }
 
 static void add_reserved(struct check *check, const struct vl_db_buffer *buffer)
@@ -85,6 +103,23 @@ static bool has_headroom(const struct check *check, const struct vl_db_port *por
 	return gets_profile(check, port, n);
 }
 
+/* Best effort in the group of a lossless class has nothing else said of it: that it is there is
+ * what is wrong. */
+static uint16_t judged_classes(const struct check_port *view)
+{
+	uint16_t judged = view->lossless_tcs & view->reached_tcs;
+	int group = view->default_tc < 0
+			    ? -1
+			    : vl_db_pg_of_tc(view->port, (unsigned int)view->default_tc);
+
+	for (unsigned int tc = 0; group >= 0 && tc < VL_DB_TCS; tc++) {
+		if ((int)tc != view->default_tc && judged & 1u << tc &&
+		    vl_db_pg_of_tc(view->port, tc) == group)
+			return judged & (uint16_t) ~(1u << view->default_tc);
+	}
+	return judged;
+}
+
 static void view_classes(const struct check *check, struct check_port *view)
 {
 	const struct vl_db_port *port = view->port;
@@ -112,6 +147,7 @@ static void view_classes(const struct check *check, struct check_port *view)
 		view->roce_tcs = view->lossless_tcs & view->reached_tcs;
 	view->cnp_tc = vl_db_tc_of_dscp(check->db, port, (unsigned int)check->options->cnp_dscp);
 	view->default_tc = vl_db_tc_of_dscp(check->db, port, 0);
+	view->judged_tcs = judged_classes(view);
 }
 
 static void view_port(const struct check *check, struct check_port *view)
@@ -144,9 +180,17 @@ static void report_problems(struct check *check)
 	};
 
 	for (const struct vl_db_problem *problem = check->db->problems; problem;
-	     problem = problem->next)
-		check_add_named(check, rules[problem->kind], problem->key, problem->place,
-				problem->found, NULL, problem->right);
+	     problem = problem->next) {
+		/* "Ethernet0|3-4" is of Ethernet0. */
+		size_t length = problem->key ? strcspn(problem->key, "|") : 0;
+		bool is_whole = !problem->key || !problem->key[length] ||
+				strchr(problem->key + length + 1, '|');
+
+		check_add_named(check, rules[problem->kind],
+				is_whole ? problem->key
+					 : check_text(check, "%.*s", (int)length, problem->key),
+				problem->place, problem->found, NULL, problem->right);
+	}
 }
 
 const struct vl_check_options vl_check_defaults = {

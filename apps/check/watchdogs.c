@@ -65,6 +65,9 @@ static void check_times(struct check *check, const struct vl_db_port *port)
 	uint64_t slowest = slowest_speed(check), pool = largest_pool(check);
 	double legitimate = slowest == UINT64_MAX ? 0 : (double)pool * 8e3 / (double)slowest;
 
+	if (check_is_unreadable(watchdog->entry, "detection_time",
+				watchdog->detection != VL_DB_UNSET))
+		return;
 	if (watchdog->detection == VL_DB_UNSET)
 		check_add(check, VL_CHECK_VALUE, port,
 			  check_place(check, "PFC_WD", watchdog->entry, "detection_time"),

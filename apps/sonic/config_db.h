@@ -142,9 +142,9 @@ struct vl_db_port {
 	unsigned int lane_count;         /* 0: not given */
 	unsigned int lanes[VL_DB_MAX_LANES];
 	enum vl_db_fec fec;
-	bool is_internal; /* of a role that leads to no other machine */
-	uint64_t cable;   /* m; VL_DB_UNSET */
-	const struct vl_db_entry *cable_entry;
+	bool is_internal;                      /* of a role that leads to no other machine */
+	uint64_t cable;                        /* m; VL_DB_UNSET */
+	const struct vl_db_entry *cable_entry; /* that gives the cable, or tried to */
 
 	const struct vl_db_entry *qos; /* of PORT_QOS_MAP */
 	const struct vl_db_map *dscp_to_tc, *dot1p_to_tc, *tc_to_queue, *tc_to_pg;
@@ -170,7 +170,7 @@ struct vl_db_problem {
 	enum vl_db_problem_kind kind;
 	struct vl_db_place place;
 	const char *found, *right;
-	const char *key; /* of the entry, in a table by port; NULL */
+	const char *key; /* of the entry, in a table by port; the port that is missing; NULL */
 	struct vl_db_problem *next;
 };
 

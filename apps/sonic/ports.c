@@ -191,8 +191,11 @@ static void read_lanes(const struct db_cell *cell, struct vl_db_port *port)
 	uint64_t lane;
 
 	while (*at) {
-		size_t length = strcspn(at, ",");
+		size_t length;
 
+		/* SONiC takes blanks before a number too. */
+		at += strspn(at, " ");
+		length = strcspn(at, ",");
 		if (port->lane_count == VL_DB_MAX_LANES ||
 		    !db_parse_number(at, length, 100000, &lane)) {
 			db_bad_value(cell, field,
@@ -240,12 +243,13 @@ static void read_cables(struct vl_config_db *db)
 			size_t length = strlen(field->text);
 
 			if (!port) {
-				db_bad_reference(&cell, field->name, "PORT", field->name);
+				db_missing_port(&cell, field->name, field->name);
 			} else if (length > 1 && field->text[length - 1] == 'm' &&
 				   db_parse_number(field->text, length - 1, MAX_CABLE,
 						   &port->cable)) {
 				port->cable_entry = cell.entry;
 			} else if (strcmp(field->text, "None")) {
+				port->cable_entry = cell.entry;
 				db_bad_value(&cell, field, "whole metres: \"40m\"");
 			}
 		}
@@ -317,7 +321,7 @@ static void read_port_qos(struct vl_config_db *db)
 		while ((name = next_name(&names))) {
 			port = find_port(db, name);
 			if (!port) {
-				db_bad_reference(&cell, NULL, "PORT", name);
+				db_missing_port(&cell, NULL, name);
 				continue;
 			}
 			if (port->qos)
@@ -459,7 +463,7 @@ static void read_by_number(struct vl_config_db *db, const char *table_name, enum
 		while ((name = next_name(&names))) {
 			port = find_port(db, name);
 			if (!port)
-				db_bad_reference(&cell, NULL, "PORT", name);
+				db_missing_port(&cell, NULL, name);
 			for (unsigned int n = first; port && n <= last && n < VL_DB_CLASSES; n++)
 				set_element(&cell, kind, port, n, &buffer, &queue);
 		}
@@ -475,7 +479,7 @@ static void attach_watchdogs(struct vl_config_db *db)
 		if (port)
 			port->watchdog = &db->watchdogs[i];
 		else
-			db_bad_reference(&cell, NULL, "PORT", db->watchdogs[i].name);
+			db_missing_port(&cell, NULL, db->watchdogs[i].name);
 	}
 }
 

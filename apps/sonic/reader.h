@@ -35,6 +35,8 @@ bool db_priorities(const struct db_cell *cell, const char *field, uint8_t *prior
 const char *db_reference(const struct db_cell *cell, const char *field, const char *target);
 void db_bad_reference(const struct db_cell *cell, const char *field, const char *target,
 		      const char *name);
+/* The entry or field is of a port that PORT does not have: said once for each such port. */
+void db_missing_port(const struct db_cell *cell, const char *field, const char *name);
 
 /* Digits only, at most most. */
 bool db_parse_number(const char *text, size_t length, uint64_t most, uint64_t *value);

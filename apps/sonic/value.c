@@ -256,9 +256,6 @@ void db_bad_reference(const struct db_cell *cell, const char *field, const char 
 	char names[128] = "";
 	size_t used = 0;
 
-	/* Without the table of ports, a port that it does not have says nothing new. */
-	if (!table && !strcmp(target, "PORT"))
-		return;
 	for (unsigned int i = 0; table && i < table->count && used < sizeof(names); i++)
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
 					 table->entries[i].key);
@@ -268,6 +265,24 @@ void db_bad_reference(const struct db_cell *cell, const char *field, const char 
 					    target)
 			   : vl_arena_print(arena, "an entry of %s: %s%s", target, names,
 					    used >= sizeof(names) ? "..." : ""));
+}
+
+void db_missing_port(const struct db_cell *cell, const char *field, const char *name)
+{
+	static const char right[] = "a port of PORT, or no entry";
+	struct vl_config_db *db = cell->db;
+	struct vl_db_problem **end = db->problem_end;
+
+	/* Without the table of ports, a port that it does not have says nothing new. */
+	if (!vl_db_find_table(&db->document, "PORT"))
+		return;
+	for (const struct vl_db_problem *before = db->problems; before; before = before->next) {
+		if (before->right == right && !strcmp(before->key, name))
+			return;
+	}
+	db_problem(cell, VL_DB_BAD_REFERENCE, field, "a port that PORT does not have", right);
+	if (*end)
+		(*end)->key = name;
 }
 
 void *db_find_named(void *array, unsigned int count, size_t size, const char *name)
