@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SECOND 1e9
+#define SECOND   1e9
+#define READINGS 4u
 
 struct vl_lab_meter {
 	const struct vl_lab_fabric *fabric;
@@ -19,8 +20,9 @@ struct vl_lab_meter {
 	unsigned int bottleneck; /* port, as the scenario numbers them */
 	unsigned int port_count;
 	bool is_in_window;
-	struct vl_reading reading, before, window;
-	/* Memory of the three. */
+	bool is_ended; /* the window is: last is where */
+	struct vl_reading reading, before, window, last;
+	/* Memory of the four. */
 	uint64_t *received;
 	struct vl_lab_port_reading *ports;
 	struct vl_lab_deadlock *deadlock;
@@ -115,7 +117,7 @@ struct vl_lab_meter *vl_lab_meter_create(const struct vl_lab_fabric *fabric,
 {
 	const struct vl_scenario *scenario = fabric->scenario;
 	struct vl_lab_meter *meter = calloc(1, sizeof(*meter));
-	struct vl_reading *readings[3];
+	struct vl_reading *readings[READINGS];
 
 	if (!meter)
 		return NULL;
@@ -125,8 +127,8 @@ struct vl_lab_meter *vl_lab_meter_create(const struct vl_lab_fabric *fabric,
 	meter->is_in_window = scenario->warm_up == 0;
 	meter->bottleneck =
 		scenario->nodes[scenario->bottleneck.node].first_port + scenario->bottleneck.port;
-	meter->received = calloc(3 * (size_t)scenario->qp_count, sizeof(*meter->received));
-	meter->ports = calloc(3 * (size_t)meter->port_count, sizeof(*meter->ports));
+	meter->received = calloc(READINGS * (size_t)scenario->qp_count, sizeof(*meter->received));
+	meter->ports = calloc(READINGS * (size_t)meter->port_count, sizeof(*meter->ports));
 	meter->deadlock = vl_lab_deadlock_create(scenario);
 	if (!meter->received || !meter->ports || !meter->deadlock) {
 		vl_lab_meter_destroy(meter);
@@ -135,7 +137,8 @@ struct vl_lab_meter *vl_lab_meter_create(const struct vl_lab_fabric *fabric,
 	readings[0] = &meter->reading;
 	readings[1] = &meter->before;
 	readings[2] = &meter->window;
-	for (unsigned int i = 0; i < 3; i++) {
+	readings[3] = &meter->last;
+	for (unsigned int i = 0; i < READINGS; i++) {
 		readings[i]->received = meter->received + i * (size_t)scenario->qp_count;
 		readings[i]->ports = meter->ports + i * (size_t)meter->port_count;
 	}
@@ -299,6 +302,12 @@ void vl_lab_meter_mark_window(struct vl_lab_meter *meter)
 	meter->is_in_window = true;
 }
 
+void vl_lab_meter_end_window(struct vl_lab_meter *meter)
+{
+	copy_reading(meter, &meter->last, &meter->before);
+	meter->is_ended = true;
+}
+
 uint64_t vl_lab_meter_queue(const struct vl_lab_meter *meter, uint64_t now)
 {
 	const struct vl_scenario *scenario = meter->fabric->scenario;
@@ -329,7 +338,7 @@ static void finish_qp(struct vl_lab_meter *meter, unsigned int qp, unsigned int 
 	struct vl_qp *requester = vl_flow_requester_qp(flow, number);
 	struct vl_qp *responder = vl_flow_responder_qp(flow, number);
 	struct vl_qp_result *result = &meter->results->qps[qp];
-	uint64_t start = meter->window.time, end = meter->before.time;
+	uint64_t start = meter->window.time, end = meter->last.time;
 	struct vl_cc_report report;
 
 	*result = (struct vl_qp_result){
@@ -344,7 +353,8 @@ static void finish_qp(struct vl_lab_meter *meter, unsigned int qp, unsigned int 
 		.requester = *vl_qp_counters(requester),
 		.responder = *vl_qp_counters(responder),
 	};
-	report = vl_query_cc(pair->flow->verb == VL_FLOW_READ ? responder : requester, end);
+	report = vl_query_cc(pair->flow->verb == VL_FLOW_READ ? responder : requester,
+			     meter->before.time);
 	if (report.rate != UINT64_MAX)
 		result->cc_rate = (double)report.rate;
 	if (pair->start > start)
@@ -352,9 +362,8 @@ static void finish_qp(struct vl_lab_meter *meter, unsigned int qp, unsigned int 
 	if (progress->finished && progress->last_completion < end)
 		end = progress->last_completion;
 	if (end > start)
-		result->goodput =
-			(double)(meter->before.received[qp] - meter->window.received[qp]) * 8 *
-			SECOND / (double)(end - start);
+		result->goodput = (double)(meter->last.received[qp] - meter->window.received[qp]) *
+				  8 * SECOND / (double)(end - start);
 }
 
 /* Over the window, of all queue pairs and of those at the bottleneck; and how even the latter are:
@@ -362,11 +371,11 @@ static void finish_qp(struct vl_lab_meter *meter, unsigned int qp, unsigned int 
 static void finish_goodput(struct vl_lab_meter *meter)
 {
 	struct vl_results *results = meter->results;
-	double window = (double)(meter->before.time - meter->window.time);
+	double window = (double)(meter->last.time - meter->window.time);
 	double sum = 0, squares = 0, rate, goodput;
 
 	for (unsigned int i = 0; i < results->qp_count && window > 0; i++) {
-		goodput = (double)(meter->before.received[i] - meter->window.received[i]) * 8 *
+		goodput = (double)(meter->last.received[i] - meter->window.received[i]) * 8 *
 			  SECOND / window;
 		results->goodput += goodput;
 		if (!results->qps[i].pair->crosses_bottleneck)
@@ -380,30 +389,31 @@ static void finish_goodput(struct vl_lab_meter *meter)
 		results->jain_count++;
 	}
 	if (results->workload_count && window > 0)
-		results->goodput = (double)(meter->before.arrived - meter->window.arrived) * 8 *
-				   SECOND / window;
+		results->goodput =
+			(double)(meter->last.arrived - meter->window.arrived) * 8 * SECOND / window;
 	if (results->jain_count >= 2 && squares > 0)
 		results->jain = sum * sum / (results->jain_count * squares);
 }
 
 static void finish_links(struct vl_lab_meter *meter)
 {
-	const struct vl_lab_port_reading *last, *first;
-	double window = (double)(meter->before.time - meter->window.time);
+	const struct vl_lab_port_reading *all, *last, *first;
+	double window = (double)(meter->last.time - meter->window.time);
 	struct vl_link_result *link;
 
 	for (unsigned int i = 0; i < meter->port_count; i++) {
 		link = &meter->results->links[i];
-		last = &meter->before.ports[i];
+		all = &meter->before.ports[i];
+		last = &meter->last.ports[i];
 		first = &meter->window.ports[i];
-		link->frames = last->frames;
-		link->bytes = last->bytes;
-		link->pause_ns = last->pause_ns;
-		link->pauses = last->pauses;
-		link->resumes = last->resumes;
-		link->credit_stall_ns = last->credit_stall_ns;
-		link->marked = last->marked;
-		link->drops = last->drops;
+		link->frames = all->frames;
+		link->bytes = all->bytes;
+		link->pause_ns = all->pause_ns;
+		link->pauses = all->pauses;
+		link->resumes = all->resumes;
+		link->credit_stall_ns = all->credit_stall_ns;
+		link->marked = all->marked;
+		link->drops = all->drops;
 		if (window <= 0)
 			continue;
 		link->utilization = (double)(last->line_bits - first->line_bits) * SECOND /
@@ -431,7 +441,10 @@ void vl_lab_meter_finish(struct vl_lab_meter *meter)
 	struct vl_results *results = meter->results;
 	unsigned int qp = 0;
 
+	if (!meter->is_ended)
+		vl_lab_meter_end_window(meter);
 	results->end = meter->before.time;
+	results->window_end = meter->last.time;
 	for (unsigned int i = 0; i < scenario->pair_count; i++) {
 		for (uint32_t n = 0; n < scenario->pairs[i].flow->qps; n++)
 			finish_qp(meter, qp++, i, n);

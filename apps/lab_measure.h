@@ -37,6 +37,9 @@ void vl_lab_meter_read(struct vl_lab_meter *meter, unsigned int worker, uint64_t
 void vl_lab_meter_sample(struct vl_lab_meter *meter);
 /* Right after a sample: the window begins here. */
 void vl_lab_meter_mark_window(struct vl_lab_meter *meter);
+/* Right after a sample: the window ends here, although the run may go on. Without it, the window
+ * ends with the run. */
+void vl_lab_meter_end_window(struct vl_lab_meter *meter);
 /* Bottleneck's queue, bytes: now, on its worker; and as the last sample found it. */
 uint64_t vl_lab_meter_queue(const struct vl_lab_meter *meter, uint64_t now);
 uint64_t vl_lab_meter_queue_read(const struct vl_lab_meter *meter);

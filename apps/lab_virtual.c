@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The bottleneck's queue is looked at this often for its percentiles, and no oftener than keeps
- * the number of looks below MAX_LOOKS. */
+/* The bottleneck's queue is looked at this often for its percentiles, and whether anything is left
+ * to do; no oftener than keeps the number of looks below MAX_LOOKS. */
 #define LOOK_INTERVAL UINT64_C(1000)
 #define MAX_LOOKS     UINT64_C(1000000)
 
@@ -34,6 +34,7 @@ struct lab {
 	struct vl_lab_storms *storms;
 	struct vl_event look;
 	uint64_t look_interval;
+	bool is_ended; /* the measured window is */
 	int capture_error;
 	uint64_t captured; /* packets */
 };
@@ -172,12 +173,32 @@ static int add_capture(struct lab *lab, char *error, size_t error_size)
 	return status ? refuse(lab, status, error, error_size) : 0;
 }
 
-static void look_at_queue(struct vl_event *event, uint64_t now)
+static void take_sample(struct lab *lab, uint64_t now)
+{
+	vl_lab_meter_begin(lab->meter, now);
+	vl_lab_meter_read(lab->meter, 0, now);
+	vl_lab_meter_sample(lab->meter);
+	if (lab->run->view)
+		vl_view_update(lab->run->view);
+	if (lab->run->progress)
+		lab->run->progress(lab->run->progress_context,
+				   (double)now / (double)lab->run->scenario->duration);
+}
+
+/* What is left to do ends between two samples: the window with it, so that nothing in it is a mean
+ * over time in which nobody wanted anything. */
+static void look(struct vl_event *event, uint64_t now)
 {
 	struct lab *lab = (struct lab *)((char *)event - offsetof(struct lab, look));
 
 	vl_histogram_record(vl_lab_meter_queue_lengths(lab->meter),
 			    vl_lab_meter_queue(lab->meter, now));
+	if (vl_lab_is_finished(lab->fabric, 0)) {
+		take_sample(lab, now);
+		vl_lab_meter_end_window(lab->meter);
+		lab->is_ended = true;
+		return;
+	}
 	vl_executor_schedule(vl_network_executor(lab->network), event, now + lab->look_interval);
 }
 
@@ -192,7 +213,7 @@ static int start_looking(struct lab *lab)
 	lab->look_interval = LOOK_INTERVAL;
 	if (window / MAX_LOOKS > lab->look_interval)
 		lab->look_interval = window / MAX_LOOKS;
-	vl_event_init(&lab->look, look_at_queue);
+	vl_event_init(&lab->look, look);
 	vl_executor_schedule(executor, &lab->look, lab->look_interval);
 	return 0;
 }
@@ -239,18 +260,6 @@ static int build(struct lab *lab, char *error, size_t error_size)
 	return 0;
 }
 
-static void take_sample(struct lab *lab, uint64_t now)
-{
-	vl_lab_meter_begin(lab->meter, now);
-	vl_lab_meter_read(lab->meter, 0, now);
-	vl_lab_meter_sample(lab->meter);
-	if (lab->run->view)
-		vl_view_update(lab->run->view);
-	if (lab->run->progress)
-		lab->run->progress(lab->run->progress_context,
-				   (double)now / (double)lab->run->scenario->duration);
-}
-
 static int run_to_end(struct lab *lab)
 {
 	const struct vl_scenario *scenario = lab->run->scenario;
@@ -267,7 +276,7 @@ static int run_to_end(struct lab *lab)
 			return lab->capture_error ? lab->capture_error : -EINTR;
 		now = next;
 		take_sample(lab, now);
-		if (!in_window && now == scenario->warm_up) {
+		if (!in_window && now == scenario->warm_up && !lab->is_ended) {
 			vl_lab_meter_mark_window(lab->meter);
 			in_window = true;
 		}

@@ -176,6 +176,7 @@ static json_t *run_json(const struct vl_comparison *comparison, unsigned int poi
 		json_object_set_new(object, "good", json_boolean(record->head.is_good));
 		json_object_set_new(object, "end_ns", whole(record->head.end));
 		json_object_set_new(object, "window_start_ns", whole(record->head.window_start));
+		json_object_set_new(object, "window_end_ns", whole(record->head.window_end));
 		json_object_set_new(object, "bottleneck",
 				    json_pack("{s:s, s:s}", "from", record->head.bottleneck_from,
 					      "to", record->head.bottleneck_to));

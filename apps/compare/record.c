@@ -193,6 +193,7 @@ static void keep_head(struct vl_record_head *head, const struct vl_results *resu
 
 	head->end = results->end;
 	head->window_start = results->window_start;
+	head->window_end = results->window_end;
 	head->events = results->events;
 	head->is_good = vl_results_are_good(results);
 	head->is_traced = results->traced_count == results->qp_count && !results->workload_count;

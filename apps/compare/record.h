@@ -78,7 +78,7 @@ struct vl_record_sample {
 struct vl_record {
 	/* What a record is made of beside its arrays. */
 	struct vl_record_head {
-		uint64_t end, window_start; /* ns */
+		uint64_t end, window_start, window_end; /* ns */
 		uint64_t events;
 		bool is_good;   /* everything completed that was to, and nothing failed */
 		bool is_traced; /* the series of classes are there, and whole */

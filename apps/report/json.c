@@ -255,6 +255,7 @@ int vl_report_json(const struct vl_results *results, FILE *out)
 	json_object_set_new(root, "seed", whole(scenario->seed));
 	json_object_set_new(root, "end_ns", whole(results->end));
 	json_object_set_new(root, "window_start_ns", whole(results->window_start));
+	json_object_set_new(root, "window_end_ns", whole(results->window_end));
 	json_object_set_new(root, "good", json_boolean(vl_results_are_good(results)));
 	json_object_set_new(root, "goodput_bps", real(results->goodput));
 	json_object_set_new(root, "jain_index",

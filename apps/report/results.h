@@ -3,7 +3,8 @@
 
 /*
  * What a run of the lab found: numbers only, made by lab_measure.c, printed by table.c, json.c and
- * verdict.c. "The window" is from the end of the warm-up to the end of the run.
+ * verdict.c. "The window" is from the end of the warm-up to the end of the last job or flow
+ * (live: to the sample after it), or to the end of the run if these do not end before it.
  */
 #ifndef VERBLINE_REPORT_RESULTS_H
 #define VERBLINE_REPORT_RESULTS_H
@@ -176,8 +177,9 @@ struct vl_class_result {
 struct vl_results {
 	const struct vl_scenario *scenario;
 	bool is_live;
-	uint64_t window_start, end; /* ns */
-	uint64_t events;            /* virtual: of the executor */
+	uint64_t window_start, window_end; /* ns */
+	uint64_t end;                      /* ns, of the run: what was on its way has arrived */
+	uint64_t events;                   /* virtual: of the executor */
 	/* Live: times that a worker came too late, and frames that found no buffer. */
 	uint64_t live_overruns, live_exhausted;
 	double live_busy;        /* 0..1, of the busier worker */

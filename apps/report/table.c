@@ -220,17 +220,21 @@ static void print_totals(const struct vl_results *results, FILE *out)
 void vl_report_tables(const struct vl_results *results, FILE *out)
 {
 	const struct vl_scenario *scenario = results->scenario;
-	char end[VL_QUANTITY_TEXT], start[VL_QUANTITY_TEXT];
+	char end[VL_QUANTITY_TEXT], start[VL_QUANTITY_TEXT], last[VL_QUANTITY_TEXT];
 
 	fprintf(out,
 		"%s%s%s, seed %llu: %s of %s time; goodput, completion times and queue from %s "
-		"on\n\n",
+		"%s%s\n\n",
 		scenario->name, scenario->fabric ? " over " : "",
 		scenario->fabric ? vl_scenario_fabric_name(scenario->fabric) : "",
 		(unsigned long long)scenario->seed,
 		vl_quantity_text(VL_QUANTITY_DURATION, results->end, end),
 		results->is_live ? "real" : "virtual",
-		vl_quantity_text(VL_QUANTITY_DURATION, results->window_start, start));
+		vl_quantity_text(VL_QUANTITY_DURATION, results->window_start, start),
+		results->window_end < results->end ? "to " : "on",
+		results->window_end < results->end
+			? vl_quantity_text(VL_QUANTITY_DURATION, results->window_end, last)
+			: "");
 	if (results->qp_count) {
 		print_qps(results, out);
 		print_times(results, out);

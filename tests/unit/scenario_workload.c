@@ -358,6 +358,34 @@ static void test_end(void)
 	finish(&results);
 }
 
+/* What is measured ends with the last job, not with the next sample: 3 MB over a line of 100 Gb/s
+ * fill a good 240 us, and samples are 1 ms apart. */
+static void test_window(void)
+{
+	struct vl_results results;
+	uint64_t ended;
+
+	run("  - {name: a, kind: incast, size: 1MB, endpoints: [host1, host2, host3, host4]}\n"
+	    "sample_interval: 1ms\n",
+	    "pfc", &results);
+	ended = results.workloads[0].metrics.progress.ended;
+	CU_ASSERT_TRUE(ended > 240000 && ended < 280000);
+	CU_ASSERT_EQUAL(results.end, 1000000);
+	CU_ASSERT_TRUE(results.window_end >= ended && results.window_end <= ended + 1000);
+	CU_ASSERT_TRUE(results.bottleneck.utilization > 0.95);
+	CU_ASSERT_TRUE(results.bottleneck.queue_mean > 100000);
+	CU_ASSERT_DOUBLE_EQUAL(results.goodput, 3e6 * 8e9 / (double)results.window_end, 1e6);
+	finish(&results);
+	/* In the warm-up it ends, too. */
+	run("  - {name: a, kind: incast, size: 1MB, endpoints: [host1, host2, host3, host4]}\n"
+	    "warm_up: 1ms\n",
+	    "pfc", &results);
+	CU_ASSERT_EQUAL(results.window_start, 0);
+	CU_ASSERT_TRUE(results.window_end >= ended && results.window_end <= ended + 1000);
+	CU_ASSERT_TRUE(results.bottleneck.utilization > 0.95);
+	finish(&results);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -370,6 +398,7 @@ int main(int argc, char **argv)
 		{"kinds", test_kinds},
 		{"ideal", test_ideal},
 		{"end", test_end},
+		{"window", test_window},
 	};
 
 	return RUN_SUITE("scenario_workload", tests, argc, argv);
