@@ -13,6 +13,8 @@
 
 #define SECOND   1e9
 #define READINGS 4u
+/* Of the window, that a queue pair stands still: it has stalled. */
+#define STALLED 0.1
 
 struct vl_lab_meter {
 	const struct vl_lab_fabric *fabric;
@@ -24,6 +26,7 @@ struct vl_lab_meter {
 	struct vl_reading reading, before, window, last;
 	/* Memory of the four. */
 	uint64_t *received;
+	uint64_t *moved; /* ns, by queue pair: the last sample that found more than before */
 	struct vl_lab_port_reading *ports;
 	struct vl_lab_deadlock *deadlock;
 	uint64_t watermarks[VL_LAB_QUEUES]; /* of the bottleneck's queues, in the window */
@@ -129,8 +132,9 @@ struct vl_lab_meter *vl_lab_meter_create(const struct vl_lab_fabric *fabric,
 		scenario->nodes[scenario->bottleneck.node].first_port + scenario->bottleneck.port;
 	meter->received = calloc(READINGS * (size_t)scenario->qp_count, sizeof(*meter->received));
 	meter->ports = calloc(READINGS * (size_t)meter->port_count, sizeof(*meter->ports));
+	meter->moved = calloc(scenario->qp_count, sizeof(*meter->moved));
 	meter->deadlock = vl_lab_deadlock_create(scenario);
-	if (!meter->received || !meter->ports || !meter->deadlock) {
+	if (!meter->received || !meter->moved || !meter->ports || !meter->deadlock) {
 		vl_lab_meter_destroy(meter);
 		return NULL;
 	}
@@ -153,6 +157,7 @@ void vl_lab_meter_destroy(struct vl_lab_meter *meter)
 		return;
 	vl_lab_deadlock_destroy(meter->deadlock);
 	free(meter->received);
+	free(meter->moved);
 	free(meter->ports);
 	free(meter);
 }
@@ -287,6 +292,10 @@ void vl_lab_meter_sample(struct vl_lab_meter *meter)
 					   SECOND / interval;
 		results->sample_count++;
 	}
+	for (unsigned int i = 0; i < results->qp_count; i++) {
+		if (now->received[i] != before->received[i])
+			meter->moved[i] = now->time;
+	}
 	vl_lab_deadlock_update(meter->deadlock, before->ports, now->ports, before->time);
 	copy_reading(meter, &meter->before, now);
 }
@@ -328,6 +337,19 @@ uint64_t vl_lab_meter_queue_read(const struct vl_lab_meter *meter)
 
 /* ---- After the run ------------------------------------------------------------------------ */
 
+/* Messages are on their way, and for a good part of the window nothing of them has arrived. Of
+ * queue pairs whose other end is another process's, that is not known. */
+static bool has_stalled(const struct vl_lab_meter *meter, unsigned int qp, uint64_t start,
+			const struct vl_generate_progress *progress)
+{
+	uint64_t end = meter->last.time,
+		 since = meter->moved[qp] > start ? meter->moved[qp] : start;
+
+	return !meter->results->is_live && !progress->finished &&
+	       progress->posted > progress->completed && end > since &&
+	       (double)(end - since) >= STALLED * (double)(end - meter->window.time);
+}
+
 static void finish_qp(struct vl_lab_meter *meter, unsigned int qp, unsigned int pair_number,
 		      uint32_t number)
 {
@@ -350,6 +372,7 @@ static void finish_qp(struct vl_lab_meter *meter, unsigned int qp, unsigned int 
 		.bytes = progress->bytes,
 		.status = progress->status,
 		.finished = progress->finished,
+		.stalled = has_stalled(meter, qp, pair->start, progress),
 		.requester = *vl_qp_counters(requester),
 		.responder = *vl_qp_counters(responder),
 	};

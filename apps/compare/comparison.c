@@ -99,18 +99,24 @@ static void all_times(const struct vl_record *record, struct vl_histogram *times
 		vl_record_add_times(record, &record->classes[i], times);
 }
 
+unsigned int vl_record_job_class(const struct vl_record *record)
+{
+	for (unsigned int i = 0; i < record->head.class_count; i++) {
+		if (record->classes[i].kind == VL_RECORD_WORKLOAD && record->classes[i].jobs.all)
+			return i;
+	}
+	return UINT_MAX;
+}
+
 static void measure_jobs(const struct vl_record *record, double values[VL_METRIC_COUNT])
 {
-	const struct vl_record_jobs *jobs;
-	double time = 0, slowdown = 0;
+	unsigned int number = vl_record_job_class(record);
+	const struct vl_record_jobs *jobs =
+		number == UINT_MAX ? NULL : &record->classes[number].jobs;
+	bool any = jobs && jobs->finished;
 
-	for (unsigned int i = 0; i < record->head.class_count; i++) {
-		jobs = &record->classes[i].jobs;
-		time = fmax(time, jobs->finished ? jobs->mean : 0);
-		slowdown = fmax(slowdown, jobs->finished ? jobs->slowdown_mean : 0);
-	}
-	values[VL_METRIC_job_time_ns] = time > 0 ? time : NAN;
-	values[VL_METRIC_slowdown] = slowdown > 0 ? slowdown : NAN;
+	values[VL_METRIC_job_time_ns] = any ? jobs->mean : NAN;
+	values[VL_METRIC_slowdown] = any && jobs->slowdown_mean > 0 ? jobs->slowdown_mean : NAN;
 }
 
 void vl_record_measure(const struct vl_record *record, double values[VL_METRIC_COUNT])
@@ -118,11 +124,13 @@ void vl_record_measure(const struct vl_record *record, double values[VL_METRIC_C
 	const struct vl_record_head *head = &record->head;
 	const struct vl_totals *totals = &head->totals;
 	struct vl_histogram *times = calloc(1, sizeof(*times));
-	double incomplete = 0;
+	double incomplete = 0, stalled = 0;
 	bool has_times;
 
-	for (unsigned int i = 0; i < head->class_count; i++)
+	for (unsigned int i = 0; i < head->class_count; i++) {
 		incomplete += record->classes[i].failed + record->classes[i].unfinished;
+		stalled += record->classes[i].stalled;
+	}
 	measure_jobs(record, values);
 	if (times)
 		all_times(record, times);
@@ -137,13 +145,16 @@ void vl_record_measure(const struct vl_record *record, double values[VL_METRIC_C
 	values[VL_METRIC_utilization] = head->utilization;
 	values[VL_METRIC_queue_mean_bytes] = head->has_queue ? head->queue_mean : NAN;
 	values[VL_METRIC_queue_max_bytes] = head->has_queue ? (double)head->queue_max : NAN;
-	values[VL_METRIC_paused_ns] = (double)totals->pfc_paused_ns;
-	values[VL_METRIC_credit_stalled_ns] = (double)totals->credit_stall_ns;
+	values[VL_METRIC_paused_ns] = head->is_infiniband ? NAN : (double)totals->pfc_paused_ns;
+	values[VL_METRIC_credit_stalled_ns] =
+		head->is_infiniband ? (double)totals->credit_stall_ns : NAN;
 	values[VL_METRIC_marked] = (double)totals->ecn_marked;
 	values[VL_METRIC_notifications] = (double)(totals->cnp_tx + totals->becn_tx);
 	values[VL_METRIC_dropped] =
 		(double)(totals->switch_drops + totals->link_losses + totals->link_corrupted);
+	values[VL_METRIC_refused] = (double)totals->endpoint_drops;
 	values[VL_METRIC_retransmitted] = (double)totals->data_frames_retransmitted;
+	values[VL_METRIC_stalled] = stalled;
 	values[VL_METRIC_incomplete] = incomplete;
 	free(times);
 }
@@ -177,10 +188,42 @@ void vl_comparison_figures(const struct vl_comparison *comparison, unsigned int 
 	}
 }
 
+const char *vl_comparison_title(const struct vl_comparison *comparison, enum vl_metric metric,
+				char title[VL_METRIC_TITLE])
+{
+	const struct vl_record *record = vl_comparison_any_record(comparison);
+	const char *own = vl_metric_describe(metric)->title;
+	unsigned int number = record ? vl_record_job_class(record) : UINT_MAX;
+
+	if ((metric != VL_METRIC_job_time_ns && metric != VL_METRIC_slowdown) || number == UINT_MAX)
+		snprintf(title, VL_METRIC_TITLE, "%s", own);
+	else
+		snprintf(title, VL_METRIC_TITLE, "%s %s", record->classes[number].name, own);
+	return title;
+}
+
+bool vl_comparison_is_whole(const struct vl_comparison *comparison, unsigned int point)
+{
+	const struct vl_record *record;
+
+	for (unsigned int n = 0; n < comparison->plan->repeat; n++) {
+		record = vl_comparison_run(comparison, point, n)->record;
+		if (!record || !record->head.is_good)
+			return false;
+		for (unsigned int i = 0; i < record->head.class_count; i++) {
+			if (record->classes[i].stalled)
+				return false;
+		}
+	}
+	return true;
+}
+
 bool vl_comparison_has(const struct vl_comparison *comparison, enum vl_metric metric)
 {
 	struct vl_figure figures[VL_METRIC_COUNT];
-	bool may_be_zero = metric != VL_METRIC_credit_stalled_ns && metric != VL_METRIC_incomplete;
+	bool may_be_zero = metric != VL_METRIC_credit_stalled_ns &&
+			   metric != VL_METRIC_incomplete && metric != VL_METRIC_stalled &&
+			   metric != VL_METRIC_refused;
 
 	for (unsigned int i = 0; i < comparison->plan->point_count; i++) {
 		vl_comparison_figures(comparison, i, figures);
@@ -221,18 +264,23 @@ unsigned int vl_comparison_shown_point(const struct vl_comparison *comparison, u
 	unsigned int first = group * comparison->plan->sweep_points, best = UINT_MAX;
 	struct vl_figure figures[VL_METRIC_COUNT];
 	double least = INFINITY, value;
+	bool is_whole, best_is_whole = false;
 
 	for (unsigned int i = first; i < first + comparison->plan->sweep_points; i++) {
 		if (!vl_comparison_record(comparison, i))
+			continue;
+		is_whole = vl_comparison_is_whole(comparison, i);
+		if (best_is_whole && !is_whole)
 			continue;
 		vl_comparison_figures(comparison, i, figures);
 		value = figures[VL_METRIC_completion_p99_ns].count
 				? figures[VL_METRIC_completion_p99_ns].mean
 				: DBL_MAX;
-		if (value < least) {
-			least = value;
-			best = i;
-		}
+		if (value >= least && is_whole == best_is_whole)
+			continue;
+		least = value;
+		best = i;
+		best_is_whole = is_whole;
 	}
 	return best;
 }

@@ -49,7 +49,10 @@ bool vl_comparison_is_good(const struct vl_comparison *comparison);
 /* ---- Figures -------------------------------------------------------------------------------- */
 
 /* marked: set to ECN CE or FECN. notifications: CNPs sent, and ACKs sent with BECN. job_time and
- * slowdown: of the jobs of workloads, the mean of the workload where it is most.
+ * slowdown: means of the jobs of one workload, that which vl_record_job_class names. paused is of
+ * Ethernet alone, credit_stalled of InfiniBand alone. dropped: on the way, by switches and links;
+ * refused: that arrived, but were corrupt, out of sequence, or not to be taken. stalled: queue
+ * pairs of whose messages nothing arrives any more.
  *
  * name, title, unit of the value, unit for people, divisor to it, decimals, better: -1 less, 1
  * more, 0 neither. Times and queues are of the window, counts of the whole run. */
@@ -69,7 +72,9 @@ bool vl_comparison_is_good(const struct vl_comparison *comparison);
 	X(marked, "marked", "packets", "packets", 1, 0, 0)                                         \
 	X(notifications, "CNPs, BECNs", "packets", "packets", 1, 0, 0)                             \
 	X(dropped, "dropped", "packets", "packets", 1, 0, -1)                                      \
+	X(refused, "refused at endpoints", "packets", "packets", 1, 0, -1)                         \
 	X(retransmitted, "sent again", "packets", "packets", 1, 0, -1)                             \
+	X(stalled, "stalled", "queue pairs", "QPs", 1, 0, -1)                                      \
 	X(incomplete, "incomplete", "queue pairs or workloads", "QPs", 1, 0, -1)
 
 enum vl_metric {
@@ -98,6 +103,20 @@ struct vl_figure {
 void vl_comparison_figures(const struct vl_comparison *comparison, unsigned int point,
 			   struct vl_figure figures[VL_METRIC_COUNT]);
 
+/* The first workload of a record that has jobs; UINT_MAX: none has. */
+unsigned int vl_record_job_class(const struct vl_record *record);
+/* The metric's title, with the name of what it is of. */
+#define VL_METRIC_TITLE (VL_RECORD_NAME + 40)
+const char *vl_comparison_title(const struct vl_comparison *comparison, enum vl_metric metric,
+				char title[VL_METRIC_TITLE]);
+
+/*
+ * Whether all that a point was to do was done, in all its runs: nothing failed, was cut short or
+ * stood still in the end. What is slow elsewhere is missing in the times and counts of a point that
+ * is not whole: the figures of those who came through are not to be called better.
+ */
+bool vl_comparison_is_whole(const struct vl_comparison *comparison, unsigned int point);
+
 /* Whether any run says it; and of what only some fabrics know, whether any says more than zero. */
 bool vl_comparison_has(const struct vl_comparison *comparison, enum vl_metric metric);
 
@@ -111,8 +130,8 @@ double vl_comparison_class_goodput(const struct vl_comparison *comparison, unsig
 /* Of every point that is done; NULL: none is. */
 const struct vl_record *vl_comparison_any_record(const struct vl_comparison *comparison);
 
-/* The point that stands for a group where only one can be shown: the one whose completion p99 is
- * least. UINT_MAX: none is done. */
+/* The point that stands for a group where only one can be shown: of those that are whole, or of all
+ * if none is, the one whose completion p99 is least. UINT_MAX: none is done. */
 unsigned int vl_comparison_shown_point(const struct vl_comparison *comparison, unsigned int group);
 
 #endif

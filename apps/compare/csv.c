@@ -136,6 +136,7 @@ static void put_class(const struct vl_record *record, const struct vl_record_cla
 	clear(values);
 	values[VL_METRIC_goodput_bps] = class->goodput;
 	values[VL_METRIC_incomplete] = class->failed + class->unfinished;
+	values[VL_METRIC_stalled] = class->kind == VL_RECORD_FLOW ? class->stalled : NAN;
 	if (class->kind == VL_RECORD_WORKLOAD && class->jobs.finished) {
 		values[VL_METRIC_job_time_ns] = class->jobs.mean;
 		values[VL_METRIC_slowdown] = class->jobs.slowdown_mean;

@@ -3,19 +3,17 @@
 
 #include "apps/compare/findings.h"
 
+#include "apps/compare/findings_private.h"
+
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
-/* Of a link's rate, that credits let through. */
-#define FULL 0.95
 /* A bystander that takes so much longer is a victim. */
 #define MUCH_LONGER 1.25
 #define MUCH_LESS   0.90
-/* Closer values are not called different. */
-#define ALIKE  0.03
-#define UNEVEN 0.95
+#define UNEVEN      0.95
 
 static void add(char **texts, unsigned int *count, const char *format, va_list arguments)
 {
@@ -23,9 +21,7 @@ static void add(char **texts, unsigned int *count, const char *format, va_list a
 		++*count;
 }
 
-static void say(struct vl_findings *findings, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-static void say(struct vl_findings *findings, const char *format, ...)
+void vl_findings_say(struct vl_findings *findings, const char *format, ...)
 {
 	va_list arguments;
 
@@ -34,9 +30,7 @@ static void say(struct vl_findings *findings, const char *format, ...)
 	va_end(arguments);
 }
 
-static void limit(struct vl_findings *findings, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-static void limit(struct vl_findings *findings, const char *format, ...)
+void vl_findings_limit(struct vl_findings *findings, const char *format, ...)
 {
 	va_list arguments;
 
@@ -56,45 +50,49 @@ void vl_findings_release(struct vl_findings *findings)
 
 /* ---- The shown points, side by side ---------------------------------------------------------- */
 
-struct view {
-	const struct vl_comparison *comparison;
-	struct vl_findings *findings;
-	struct vl_figure (*figures)[VL_METRIC_COUNT]; /* by group, of the shown point */
-	unsigned int *points;                         /* by group; UINT_MAX: none */
-	unsigned int count;
-};
-
-static const char *label(const struct view *view, unsigned int group, char text[VL_PLAN_LABEL])
+static const char *label(const struct vl_findings_view *view, unsigned int group,
+			 char text[VL_PLAN_LABEL])
 {
 	return vl_plan_point_label(view->comparison->plan, view->points[group], text);
 }
 
-static bool has(const struct view *view, unsigned int group, enum vl_metric metric)
+static bool all_are_whole(const struct vl_findings_view *view)
 {
-	return view->points[group] != UINT_MAX && view->figures[group][metric].count;
+	for (unsigned int i = 0; i < view->count; i++) {
+		if (view->points[i] != UINT_MAX && !view->whole[i])
+			return false;
+	}
+	return true;
 }
 
-static double value(const struct view *view, unsigned int group, enum vl_metric metric)
+/*
+ * The groups with the least and the most of a metric. The better end is one of those that are
+ * whole: where what is slow never came through, the rest is not better for it. False: there are no
+ * two to set beside each other.
+ */
+static bool find_ends(const struct vl_findings_view *view, enum vl_metric metric,
+		      unsigned int *least, unsigned int *most)
 {
-	return view->figures[group][metric].mean;
-}
-
-/* The groups with the least and the most of a metric; false: fewer than two have it. */
-static bool find_ends(const struct view *view, enum vl_metric metric, unsigned int *least,
-		      unsigned int *most)
-{
-	unsigned int count = 0;
+	int better = vl_metric_describe(metric)->better;
+	unsigned int low = UINT_MAX, high = UINT_MAX, count = 0;
 
 	for (unsigned int i = 0; i < view->count; i++) {
-		if (!has(view, i, metric))
+		if (!vl_findings_has(view, i, metric))
 			continue;
-		if (!count || value(view, i, metric) < value(view, *least, metric))
-			*least = i;
-		if (!count || value(view, i, metric) > value(view, *most, metric))
-			*most = i;
 		count++;
+		if ((better > 0 || view->whole[i]) &&
+		    (low == UINT_MAX ||
+		     vl_findings_value(view, i, metric) < vl_findings_value(view, low, metric)))
+			low = i;
+		if ((better <= 0 || view->whole[i]) &&
+		    (high == UINT_MAX ||
+		     vl_findings_value(view, i, metric) > vl_findings_value(view, high, metric)))
+			high = i;
 	}
-	return count >= 2;
+	*least = low;
+	*most = high;
+	return count >= 2 && low != UINT_MAX && high != UINT_MAX &&
+	       (low != high || all_are_whole(view));
 }
 
 static const char *time_text(double ns, char text[VL_QUANTITY_TEXT])
@@ -107,8 +105,17 @@ static const char *rate_text(double bps, char text[VL_QUANTITY_TEXT])
 	return vl_quantity_text(VL_QUANTITY_RATE, (uint64_t)bps, text);
 }
 
+/* "1us to 2us", or "1us" where both read the same. */
+#define RANGE_TEXT (2 * VL_QUANTITY_TEXT + 8)
+static const char *range_text(const char *low, const char *high, char text[RANGE_TEXT])
+{
+	snprintf(text, RANGE_TEXT, "%s%s%s", low, strcmp(low, high) ? " to " : "",
+		 strcmp(low, high) ? high : "");
+	return text;
+}
+
 /* The labels of groups that hold up to a condition, as "A, B and C". */
-static char *join_labels(const struct view *view, enum vl_metric metric, bool nonzero)
+static char *join_labels(const struct vl_findings_view *view, enum vl_metric metric, bool nonzero)
 {
 	char *text = NULL, one[VL_PLAN_LABEL];
 	unsigned int total = 0, done = 0;
@@ -118,9 +125,11 @@ static char *join_labels(const struct view *view, enum vl_metric metric, bool no
 	if (!out)
 		return NULL;
 	for (unsigned int i = 0; i < view->count; i++)
-		total += has(view, i, metric) && (value(view, i, metric) > 0) == nonzero;
+		total += vl_findings_has(view, i, metric) &&
+			 (vl_findings_value(view, i, metric) > 0) == nonzero;
 	for (unsigned int i = 0; i < view->count; i++) {
-		if (!has(view, i, metric) || (value(view, i, metric) > 0) != nonzero)
+		if (!vl_findings_has(view, i, metric) ||
+		    (vl_findings_value(view, i, metric) > 0) != nonzero)
 			continue;
 		fprintf(out, "%s%s",
 			!done              ? ""
@@ -137,34 +146,41 @@ static char *join_labels(const struct view *view, enum vl_metric metric, bool no
 
 /* ---- Sentences ------------------------------------------------------------------------------ */
 
-static void say_completion(const struct view *view)
+static void say_completion(const struct vl_findings_view *view)
 {
 	char first[VL_PLAN_LABEL], last[VL_PLAN_LABEL], text[4][VL_QUANTITY_TEXT];
+	char both[RANGE_TEXT];
 	unsigned int least, most;
 	double low, high;
 
 	if (!find_ends(view, VL_METRIC_completion_p99_ns, &least, &most))
 		return;
-	low = value(view, least, VL_METRIC_completion_p99_ns);
-	high = value(view, most, VL_METRIC_completion_p99_ns);
-	if (high <= low * (1 + ALIKE)) {
-		say(view->findings,
-		    "Completion times hardly differ: 99 %% of the messages were done within %s to "
-		    "%s on all of them.",
-		    time_text(low, text[0]), time_text(high, text[1]));
+	low = vl_findings_value(view, least, VL_METRIC_completion_p99_ns);
+	high = vl_findings_value(view, most, VL_METRIC_completion_p99_ns);
+	if (high <= low * (1 + VL_FINDINGS_ALIKE)) {
+		if (all_are_whole(view))
+			vl_findings_say(
+				view->findings,
+				"Completion times hardly differ: 99 %% of the messages were done "
+				"within %s on all of them.",
+				range_text(time_text(low, text[0]), time_text(high, text[1]),
+					   both));
 		return;
 	}
-	say(view->findings,
-	    "The slowest hundredth of the messages waited least on %s: p99 is %s (median %s). On "
-	    "%s it is %s (median %s), %.1f times as long.",
-	    label(view, least, first), time_text(low, text[0]),
-	    time_text(value(view, least, VL_METRIC_completion_p50_ns), text[1]),
-	    label(view, most, last), time_text(high, text[2]),
-	    time_text(value(view, most, VL_METRIC_completion_p50_ns), text[3]), high / low);
+	vl_findings_say(
+		view->findings,
+		"The slowest hundredth of the messages waited least on %s: p99 is %s (median %s). "
+		"On "
+		"%s it is %s (median %s), %.1f times as long.",
+		label(view, least, first), time_text(low, text[0]),
+		time_text(vl_findings_value(view, least, VL_METRIC_completion_p50_ns), text[1]),
+		label(view, most, last), time_text(high, text[2]),
+		time_text(vl_findings_value(view, most, VL_METRIC_completion_p50_ns), text[3]),
+		high / low);
 }
 
 /* A workload at the shown points: where its jobs are shortest and where longest. */
-static void say_jobs_of(const struct view *view, unsigned int class_number)
+static void say_jobs_of(const struct vl_findings_view *view, unsigned int class_number)
 {
 	const struct vl_record_class *least = NULL, *most = NULL, *class;
 	char first[VL_PLAN_LABEL], last[VL_PLAN_LABEL], text[2][VL_QUANTITY_TEXT];
@@ -180,7 +196,7 @@ static void say_jobs_of(const struct view *view, unsigned int class_number)
 				: NULL;
 		if (!class || class->kind != VL_RECORD_WORKLOAD || !class->jobs.finished)
 			continue;
-		if (!least || class->jobs.mean < least->jobs.mean) {
+		if (view->whole[i] && (!least || class->jobs.mean < least->jobs.mean)) {
 			least = class;
 			label(view, i, first);
 		}
@@ -189,19 +205,22 @@ static void say_jobs_of(const struct view *view, unsigned int class_number)
 			label(view, i, last);
 		}
 	}
-	if (!least || least == most || most->jobs.mean <= least->jobs.mean * (1 + ALIKE))
+	if (!least || least == most ||
+	    most->jobs.mean <= least->jobs.mean * (1 + VL_FINDINGS_ALIKE))
 		return;
 	if (least->jobs.busbw > 0)
 		snprintf(bandwidth, sizeof(bandwidth), "; bus bandwidth %.2f and %.2f GB/s",
 			 least->jobs.busbw / 8e9, most->jobs.busbw / 8e9);
-	say(view->findings,
-	    "Jobs of %s are shortest on %s, %s on average (%.2f times the ideal), and longest on "
-	    "%s, %s (%.2f times)%s.",
-	    least->name, first, time_text(least->jobs.mean, text[0]), least->jobs.slowdown_mean,
-	    last, time_text(most->jobs.mean, text[1]), most->jobs.slowdown_mean, bandwidth);
+	vl_findings_say(view->findings,
+			"Jobs of %s are shortest on %s, %s on average (%.2f times the ideal), and "
+			"longest on "
+			"%s, %s (%.2f times)%s.",
+			least->name, first, time_text(least->jobs.mean, text[0]),
+			least->jobs.slowdown_mean, last, time_text(most->jobs.mean, text[1]),
+			most->jobs.slowdown_mean, bandwidth);
 }
 
-static void say_jobs(const struct view *view)
+static void say_jobs(const struct vl_findings_view *view)
 {
 	const struct vl_record *any = vl_comparison_any_record(view->comparison);
 
@@ -211,50 +230,76 @@ static void say_jobs(const struct view *view)
 	}
 }
 
-static void say_goodput(const struct view *view)
+static void say_goodput(const struct vl_findings_view *view)
 {
 	char first[VL_PLAN_LABEL], last[VL_PLAN_LABEL], text[2][VL_QUANTITY_TEXT];
+	char both[RANGE_TEXT];
 	unsigned int least, most;
 	double low, high;
 
 	if (!find_ends(view, VL_METRIC_goodput_bps, &least, &most))
 		return;
-	low = value(view, least, VL_METRIC_goodput_bps);
-	high = value(view, most, VL_METRIC_goodput_bps);
-	if (high <= low * (1 + ALIKE))
-		say(view->findings,
-		    "All of them bring about as much payload through: %s to %s together.",
-		    rate_text(low, text[0]), rate_text(high, text[1]));
+	low = vl_findings_value(view, least, VL_METRIC_goodput_bps);
+	high = vl_findings_value(view, most, VL_METRIC_goodput_bps);
+	if (high <= low * (1 + VL_FINDINGS_ALIKE) && !all_are_whole(view))
+		return;
+	if (high <= low * (1 + VL_FINDINGS_ALIKE))
+		vl_findings_say(
+			view->findings,
+			"All of them bring about as much payload through, %s together.",
+			range_text(rate_text(low, text[0]), rate_text(high, text[1]), both));
 	else
-		say(view->findings,
-		    "%s brings most payload through, %s over all queue pairs; %s least, %s "
-		    "(%.0f %% less).",
-		    label(view, most, first), rate_text(high, text[0]), label(view, least, last),
-		    rate_text(low, text[1]), (1 - low / high) * 100);
+		vl_findings_say(
+			view->findings,
+			"%s brings most payload through, %s over all queue pairs; %s least, %s "
+			"(%.0f %% less).",
+			label(view, most, first), rate_text(high, text[0]),
+			label(view, least, last), rate_text(low, text[1]), (1 - low / high) * 100);
 }
 
-static void say_loss(const struct view *view)
+/* The group with the most of a count; UINT_MAX: all have none. */
+static unsigned int find_most(const struct vl_findings_view *view, enum vl_metric metric)
 {
-	char worst[VL_PLAN_LABEL];
-	unsigned int least, most;
-	char *lossless = join_labels(view, VL_METRIC_dropped, false);
-	bool any = find_ends(view, VL_METRIC_dropped, &least, &most) &&
-		   value(view, most, VL_METRIC_dropped) > 0;
+	unsigned int most = UINT_MAX;
 
-	if (any)
-		say(view->findings,
-		    "Most packets were lost on %s: %.0f, and %.0f were sent again.%s%s%s",
-		    label(view, most, worst), value(view, most, VL_METRIC_dropped),
-		    value(view, most, VL_METRIC_retransmitted), lossless ? " None on " : "",
-		    lossless ? lossless : "", lossless ? "." : "");
+	for (unsigned int i = 0; i < view->count; i++) {
+		if (vl_findings_has(view, i, metric) && vl_findings_value(view, i, metric) > 0 &&
+		    (most == UINT_MAX ||
+		     vl_findings_value(view, i, metric) > vl_findings_value(view, most, metric)))
+			most = i;
+	}
+	return most;
+}
+
+static void say_loss(const struct vl_findings_view *view)
+{
+	char worst[VL_PLAN_LABEL], *lossless = join_labels(view, VL_METRIC_dropped, false);
+	unsigned int most = find_most(view, VL_METRIC_dropped);
+	unsigned int refused = find_most(view, VL_METRIC_refused);
+
+	if (most != UINT_MAX)
+		vl_findings_say(
+			view->findings,
+			"Most packets were lost on %s: %.0f, and %.0f were sent again.%s%s%s",
+			label(view, most, worst), vl_findings_value(view, most, VL_METRIC_dropped),
+			vl_findings_value(view, most, VL_METRIC_retransmitted),
+			lossless ? " None on " : "", lossless ? lossless : "", lossless ? "." : "");
+	else if (lossless && refused == UINT_MAX)
+		vl_findings_say(view->findings, "No packet was lost on any of them.");
 	else if (lossless)
-		say(view->findings, "No packet was lost on any of them.");
+		vl_findings_say(
+			view->findings,
+			"No switch and no link lost a packet, but endpoints refused some that had "
+			"arrived, most of them on %s: %.0f, and %.0f were sent again.",
+			label(view, refused, worst),
+			vl_findings_value(view, refused, VL_METRIC_refused),
+			vl_findings_value(view, refused, VL_METRIC_retransmitted));
 	free(lossless);
 }
 
 /* The link that was held back longest at the shown point of a group. NULL: none did. */
-static const struct vl_record_link *find_held_back(const struct view *view, unsigned int group,
-						   double *held)
+static const struct vl_record_link *find_held_back(const struct vl_findings_view *view,
+						   unsigned int group, double *held)
 {
 	const struct vl_record *record =
 		vl_comparison_record(view->comparison, view->points[group]);
@@ -272,7 +317,7 @@ static const struct vl_record_link *find_held_back(const struct view *view, unsi
 	return found;
 }
 
-static void say_held_back(const struct view *view)
+static void say_held_back(const struct vl_findings_view *view)
 {
 	char name[VL_PLAN_LABEL], text[2][VL_QUANTITY_TEXT];
 	const struct vl_record_link *link;
@@ -285,22 +330,25 @@ static void say_held_back(const struct view *view)
 			continue;
 		record = vl_comparison_record(view->comparison, view->points[i]);
 		link = find_held_back(view, i, &held);
-		if (!link || held < ALIKE * (double)record->head.end)
+		if (!link || held < VL_FINDINGS_ALIKE * (double)record->head.end)
 			continue;
 		paused = link->paused_ns >= link->stalled_ns;
-		say(view->findings,
-		    paused ? "On %s the link from %s to %s was paused by PFC for %s of %s (%.0f "
-			     "%%); "
-			     "whatever else crosses it waits with it."
-			   : "On %s the link from %s to %s had a packet to send but no credits for "
-			     "%s of %s (%.0f %%); whatever else shares its lane waits with it.",
-		    label(view, i, name), link->from, link->to, time_text(held, text[0]),
-		    time_text((double)record->head.end, text[1]),
-		    held * 100 / (double)record->head.end);
+		vl_findings_say(
+			view->findings,
+			paused ? "On %s the link from %s to %s was paused by PFC for %s of %s "
+				 "(%.0f "
+				 "%%); "
+				 "whatever else crosses it waits with it."
+			       : "On %s the link from %s to %s had a packet to send but no credits "
+				 "for "
+				 "%s of %s (%.0f %%); whatever else shares its lane waits with it.",
+			label(view, i, name), link->from, link->to, time_text(held, text[0]),
+			time_text((double)record->head.end, text[1]),
+			held * 100 / (double)record->head.end);
 	}
 }
 
-static void say_queue(const struct view *view)
+static void say_queue(const struct vl_findings_view *view)
 {
 	char first[VL_PLAN_LABEL], last[VL_PLAN_LABEL];
 	unsigned int least, most;
@@ -308,29 +356,32 @@ static void say_queue(const struct view *view)
 
 	if (!find_ends(view, VL_METRIC_queue_mean_bytes, &least, &most))
 		return;
-	low = value(view, least, VL_METRIC_queue_mean_bytes);
-	high = value(view, most, VL_METRIC_queue_mean_bytes);
-	if (high < 1500 || high <= low * (1 + ALIKE))
+	low = vl_findings_value(view, least, VL_METRIC_queue_mean_bytes);
+	high = vl_findings_value(view, most, VL_METRIC_queue_mean_bytes);
+	if (high < 1500 || high <= low * (1 + VL_FINDINGS_ALIKE))
 		return;
-	say(view->findings,
-	    "The queue at the bottleneck is shortest on %s, %.1f KB on average, and longest on "
-	    "%s, %.1f KB: that is what every packet there waits behind.",
-	    label(view, least, first), low / 1e3, label(view, most, last), high / 1e3);
+	vl_findings_say(
+		view->findings,
+		"The queue at the bottleneck is shortest on %s, %.1f KB on average, and longest on "
+		"%s, %.1f KB: that is what every packet there waits behind.",
+		label(view, least, first), low / 1e3, label(view, most, last), high / 1e3);
 }
 
-static void say_fairness(const struct view *view)
+static void say_fairness(const struct vl_findings_view *view)
 {
 	char first[VL_PLAN_LABEL], last[VL_PLAN_LABEL];
 	unsigned int least, most;
 
 	if (!find_ends(view, VL_METRIC_jain_index, &least, &most) ||
-	    value(view, least, VL_METRIC_jain_index) >= UNEVEN)
+	    vl_findings_value(view, least, VL_METRIC_jain_index) >= UNEVEN)
 		return;
-	say(view->findings,
-	    "The queue pairs that meet at the bottleneck share it least evenly on %s (Jain's index "
-	    "%.3f, where 1 is even) and most evenly on %s (%.3f).",
-	    label(view, least, last), value(view, least, VL_METRIC_jain_index),
-	    label(view, most, first), value(view, most, VL_METRIC_jain_index));
+	vl_findings_say(
+		view->findings,
+		"The queue pairs that meet at the bottleneck share it least evenly on %s (Jain's "
+		"index "
+		"%.3f, where 1 is even) and most evenly on %s (%.3f).",
+		label(view, least, last), vl_findings_value(view, least, VL_METRIC_jain_index),
+		label(view, most, first), vl_findings_value(view, most, VL_METRIC_jain_index));
 }
 
 /* Whether a class does that much worse than at its best point. */
@@ -340,8 +391,8 @@ static bool is_much_worse(const struct vl_victim *victim, double p99, double goo
 }
 
 /* " So it is on ... and ...": the points but the worst where it is a victim too. */
-static void name_others(const struct view *view, const struct vl_victim *victim, char *text,
-			size_t size)
+static void name_others(const struct vl_findings_view *view, const struct vl_victim *victim,
+			char *text, size_t size)
 {
 	const struct vl_comparison *comparison = view->comparison;
 	struct vl_histogram *times = malloc(sizeof(*times));
@@ -374,7 +425,7 @@ static void name_others(const struct view *view, const struct vl_victim *victim,
 	free(times);
 }
 
-static void say_victims(const struct view *view)
+static void say_victims(const struct vl_findings_view *view)
 {
 	const struct vl_record *any = vl_comparison_any_record(view->comparison);
 	char best[VL_PLAN_LABEL], worst[VL_PLAN_LABEL], text[4][VL_QUANTITY_TEXT], others[500];
@@ -388,40 +439,61 @@ static void say_victims(const struct view *view)
 		vl_plan_point_label(view->comparison->plan, victim.best, best);
 		name_others(view, &victim, others, sizeof(others));
 		if (isinf(victim.worst_p99))
-			say(view->findings,
-			    "%s is a victim: it does not cross the bottleneck, yet on %s it "
-			    "completes "
-			    "no message in the measured window, where on %s 99 %% take at most "
-			    "%s.%s",
-			    any->classes[i].name, worst, best, time_text(victim.best_p99, text[0]),
-			    others);
+			vl_findings_say(
+				view->findings,
+				"%s is a victim: it does not cross the bottleneck, yet on %s it "
+				"completes "
+				"no message in the measured window, where on %s 99 %% take at most "
+				"%s.%s",
+				any->classes[i].name, worst, best,
+				time_text(victim.best_p99, text[0]), others);
 		else
-			say(view->findings,
-			    "%s is a victim: it does not cross the bottleneck, yet on %s its "
-			    "messages "
-			    "take %s at p99 and it gets %s through, against %s and %s on %s.%s",
-			    any->classes[i].name, worst, time_text(victim.worst_p99, text[0]),
-			    rate_text(victim.worst_goodput, text[1]),
-			    time_text(victim.best_p99, text[2]),
-			    rate_text(victim.best_goodput, text[3]), best, others);
+			vl_findings_say(
+				view->findings,
+				"%s is a victim: it does not cross the bottleneck, yet on %s its "
+				"messages "
+				"take %s at p99 and it gets %s through, against %s and %s on %s.%s",
+				any->classes[i].name, worst, time_text(victim.worst_p99, text[0]),
+				rate_text(victim.worst_goodput, text[1]),
+				time_text(victim.best_p99, text[2]),
+				rate_text(victim.best_goodput, text[3]), best, others);
 	}
 }
 
-static void say_incomplete(const struct view *view)
+/* Why a shown point is called best in nothing. */
+static void say_partial(const struct vl_findings_view *view)
 {
-	char name[VL_PLAN_LABEL];
+	char name[VL_PLAN_LABEL], reason[400];
+	double stalled, incomplete;
+	unsigned int said = 0;
 
-	for (unsigned int i = 0; i < view->count; i++) {
-		if (has(view, i, VL_METRIC_incomplete) && value(view, i, VL_METRIC_incomplete) > 0)
-			say(view->findings,
-			    "On %s, %.0f queue pairs or workloads failed or did not get all "
-			    "their messages through in time: what they did not complete is not in "
-			    "the times.",
-			    label(view, i, name), value(view, i, VL_METRIC_incomplete));
+	for (unsigned int i = 0; i < view->count && said < VL_FINDINGS_MAX_GROUPS; i++) {
+		if (view->points[i] == UINT_MAX || view->whole[i])
+			continue;
+		stalled = vl_findings_value(view, i, VL_METRIC_stalled);
+		incomplete = vl_findings_value(view, i, VL_METRIC_incomplete);
+		if (stalled > 0)
+			snprintf(reason, sizeof(reason),
+				 "%.3g queue pairs had stalled by its end: they had messages on "
+				 "their way, of which nothing arrived any more",
+				 stalled);
+		else if (incomplete > 0)
+			snprintf(reason, sizeof(reason),
+				 "%.3g queue pairs or workloads failed or did not get all their "
+				 "messages through in time",
+				 incomplete);
+		else
+			snprintf(reason, sizeof(reason), "not all of its runs came to a good end");
+		vl_findings_say(
+			view->findings,
+			"%s is called best in nothing, as %s. What was not completed is not in its "
+			"times, which are of those that came through alone.",
+			label(view, i, name), reason);
+		said++;
 	}
 }
 
-static void say_undone(const struct view *view)
+static void say_undone(const struct vl_findings_view *view)
 {
 	const struct vl_comparison *comparison = view->comparison;
 	unsigned int total = comparison->plan->point_count * comparison->plan->repeat;
@@ -429,147 +501,40 @@ static void say_undone(const struct view *view)
 	unsigned int missing = vl_comparison_count(comparison, VL_RUN_NOT_DONE);
 
 	if (missing)
-		say(view->findings,
-		    "These results are partial: the comparison was interrupted, and %u of %u runs "
-		    "were not done.",
-		    missing, total);
+		vl_findings_say(view->findings,
+				"These results are partial: the comparison was interrupted, and %u "
+				"of %u runs "
+				"were not done.",
+				missing, total);
 	if (failed)
-		say(view->findings, "%u of %u runs failed and are not in the figures.", failed,
-		    total);
-}
-
-/* Whether seeds scatter more than the groups differ. */
-static void limit_seeds(const struct view *view)
-{
-	const struct vl_plan *plan = view->comparison->plan;
-	struct vl_figure *figure;
-	double widest = 0;
-
-	if (plan->repeat == 1) {
-		limit(view->findings,
-		      "Each was run with one seed (%llu). Differences of a few per cent may be "
-		      "chance; --repeat runs more seeds and shows how far they scatter.",
-		      (unsigned long long)plan->base->seed);
-		return;
-	}
-	for (unsigned int i = 0; i < view->count; i++) {
-		if (!has(view, i, VL_METRIC_completion_p99_ns))
-			continue;
-		figure = &view->figures[i][VL_METRIC_completion_p99_ns];
-		if (figure->mean > 0 && (figure->most - figure->least) / figure->mean > widest)
-			widest = (figure->most - figure->least) / figure->mean;
-	}
-	limit(view->findings,
-	      "Figures are means of %u seeds. Their p99 completion times scatter by up to %.1f %% "
-	      "of the mean within one configuration; smaller differences between configurations "
-	      "say nothing.",
-	      plan->repeat, widest * 100);
-}
-
-static bool is_infiniband(const char *fabric)
-{
-	return !strncmp(fabric, "infiniband", strlen("infiniband"));
-}
-
-static bool has_both_routings(const struct vl_plan *plan)
-{
-	unsigned int count = 0;
-
-	for (unsigned int i = 0; i < plan->fabric_count; i++)
-		count += is_infiniband(plan->fabrics[i]);
-	return count && count < plan->fabric_count;
-}
-
-/* The credits of a lane come back after a round trip: what part of a link they fill by then. */
-static void limit_credits(const struct view *view)
-{
-	const struct vl_scenario *base = view->comparison->plan->base;
-	uint64_t packet = vl_scenario_mtu(base) + VL_INFINIBAND_PACKET_OVERHEAD;
-	uint64_t credits = base->infiniband.buffer / packet * packet, round_trip = 0;
-	char texts[2][VL_QUANTITY_TEXT];
-	double least = 1;
-
-	for (unsigned int i = 0; i < base->cable_count; i++) {
-		const struct vl_scenario_links *links = base->cables[i].links;
-		uint64_t time;
-
-		if (!links->rate)
-			continue;
-		time = 2 * links->delay + packet * 8000000000u / links->rate;
-		if ((double)credits * 8e9 >= least * (double)time * (double)links->rate)
-			continue;
-		least = (double)credits * 8e9 / ((double)time * (double)links->rate);
-		round_trip = time;
-	}
-	if (least >= FULL)
-		return;
-	limit(view->findings,
-	      "InfiniBand's buffers are short for these links: the %s of credits of a lane come "
-	      "back after %s on the one that needs most, which is %.0f %% of its rate at most. %s; "
-	      "PFC's headroom is made for the length anyway.",
-	      vl_quantity_text(VL_QUANTITY_SIZE, base->infiniband.buffer, texts[0]),
-	      vl_quantity_text(VL_QUANTITY_DURATION, round_trip, texts[1]), least * 100,
-	      base->infiniband.buffer < VL_INFINIBAND_MOST_BUFFER
-		      ? "infiniband.buffer makes them larger"
-		      : "More than that the credits of one lane cannot count");
-}
-
-static bool has_infiniband(const struct vl_plan *plan)
-{
-	for (unsigned int i = 0; i < plan->fabric_count; i++) {
-		if (is_infiniband(plan->fabrics[i]))
-			return true;
-	}
-	return false;
-}
-
-static void say_limits(const struct view *view)
-{
-	const struct vl_plan *plan = view->comparison->plan;
-
-	limit_seeds(view);
-	if (plan->sweep_count)
-		limit(view->findings,
-		      "Where one point of a sweep stands for all, it is the one with the shortest "
-		      "p99 completion time of its group; the others are in the heat maps and in "
-		      "the table.");
-	if (has_infiniband(plan))
-		limit_credits(view);
-	if (has_both_routings(plan))
-		limit(view->findings,
-		      "InfiniBand switches choose a way by destination, Ethernet switches by a "
-		      "hash "
-		      "of the flow: which flows share a switch in the middle differs between them, "
-		      "and with it who meets whose congestion.");
-	limit(view->findings,
-	      "This is one workload on one topology with the parameters listed below. Defaults "
-	      "that "
-	      "the scenario does not set are reasonable, not tuned: a fabric that loses here may "
-	      "win with other thresholds.");
-	limit(view->findings,
-	      "The transport is the code that also runs on the wire; links, switches and hosts are "
-	      "emulated in virtual time. Hosts post and take messages without delay: PCIe, memory, "
-	      "caches of the NIC, drivers and the operating system are not in the times.");
-	limit(view->findings,
-	      "Emulated switches follow published behaviour of shared buffers, marking, pauses and "
-	      "credits, not the inner workings of any vendor's chip.");
+		vl_findings_say(view->findings, "%u of %u runs failed and are not in the figures.",
+				failed, total);
 }
 
 void vl_findings_make(const struct vl_comparison *comparison, struct vl_findings *findings)
 {
 	unsigned int groups = comparison->plan->group_count;
-	struct view view = {.comparison = comparison, .findings = findings, .count = groups};
+	struct vl_findings_view view = {
+		.comparison = comparison, .findings = findings, .count = groups};
+
+	bool is_there;
 
 	*findings = (struct vl_findings){0};
 	view.figures = calloc(groups, sizeof(*view.figures));
 	view.points = calloc(groups, sizeof(*view.points));
-	for (unsigned int i = 0; view.figures && view.points && i < groups; i++) {
+	view.whole = calloc(groups, sizeof(*view.whole));
+	is_there = view.figures && view.points && view.whole;
+	for (unsigned int i = 0; is_there && i < groups; i++) {
 		view.points[i] = vl_comparison_shown_point(comparison, i);
-		if (view.points[i] != UINT_MAX)
-			vl_comparison_figures(comparison, view.points[i], view.figures[i]);
+		if (view.points[i] == UINT_MAX)
+			continue;
+		vl_comparison_figures(comparison, view.points[i], view.figures[i]);
+		view.whole[i] = vl_comparison_is_whole(comparison, view.points[i]);
 	}
-	if (view.figures && view.points) {
+	if (is_there) {
 		say_undone(&view);
+		say_partial(&view);
+		vl_findings_say_sweep(comparison, findings);
 		say_jobs(&view);
 		say_completion(&view);
 		say_goodput(&view);
@@ -578,11 +543,11 @@ void vl_findings_make(const struct vl_comparison *comparison, struct vl_findings
 		say_held_back(&view);
 		say_queue(&view);
 		say_fairness(&view);
-		say_incomplete(&view);
-		say_limits(&view);
+		vl_findings_say_limits(&view);
 	}
 	free(view.figures);
 	free(view.points);
+	free(view.whole);
 }
 
 /* ---- Victims -------------------------------------------------------------------------------- */

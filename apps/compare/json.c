@@ -5,6 +5,7 @@
 
 #include "apps/compare/findings.h"
 
+#include <limits.h>
 #include <math.h>
 
 #define JSON_SCHEMA_VERSION 1
@@ -87,6 +88,8 @@ static json_t *class_json(const struct vl_record *record, const struct vl_record
 	json_object_set_new(object, "queue_pairs", whole(class->qps));
 	json_object_set_new(object, "failed", whole(class->failed));
 	json_object_set_new(object, "unfinished", whole(class->unfinished));
+	if (class->kind == VL_RECORD_FLOW)
+		json_object_set_new(object, "stalled", whole(class->stalled));
 	json_object_set_new(object, "goodput_bps", real(class->goodput));
 	json_object_set_new(object, "messages", whole(class->messages));
 	json_object_set_new(completion, "count", whole(times->count));
@@ -238,6 +241,15 @@ static json_t *sentences_json(char *const *texts, unsigned int count)
 	return array;
 }
 
+/* Whose jobs the figures job_time_ns and slowdown are of. */
+static json_t *job_workload_json(const struct vl_comparison *comparison)
+{
+	const struct vl_record *record = vl_comparison_any_record(comparison);
+	unsigned int number = record ? vl_record_job_class(record) : UINT_MAX;
+
+	return number == UINT_MAX ? json_null() : text_json(record->classes[number].name);
+}
+
 json_t *vl_compare_json(const struct vl_comparison *comparison)
 {
 	const struct vl_plan *plan = comparison->plan;
@@ -260,6 +272,7 @@ json_t *vl_compare_json(const struct vl_comparison *comparison)
 			    json_boolean(!vl_comparison_count(comparison, VL_RUN_NOT_DONE)));
 	json_object_set_new(root, "good", json_boolean(vl_comparison_is_good(comparison)));
 	json_object_set_new(root, "units", metrics_json());
+	json_object_set_new(root, "job_workload", job_workload_json(comparison));
 	json_object_set_new(root, "says", sentences_json(findings.says, findings.says_count));
 	json_object_set_new(root, "does_not_say",
 			    sentences_json(findings.limits, findings.limits_count));

@@ -6,6 +6,7 @@
 #include "apps/compare/report.h"
 #include "apps/report/machine.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -13,6 +14,25 @@
 const char *vl_page_unit(const struct vl_metric_description *metric)
 {
 	return strcmp(metric->shown_unit, "us") ? metric->shown_unit : "\xc2\xb5s";
+}
+
+char *vl_page_true_units(const char *text)
+{
+	size_t length = strlen(text), used = 0;
+	char *made = malloc(2 * length + 1);
+
+	for (size_t i = 0; made && i < length; i++) {
+		if (i && text[i - 1] >= '0' && text[i - 1] <= '9' && text[i] == 'u' &&
+		    text[i + 1] == 's' && !isalnum((unsigned char)text[i + 2])) {
+			memcpy(made + used, "\xc2\xb5", 2);
+			used += 2;
+		} else {
+			made[used++] = text[i];
+		}
+	}
+	if (made)
+		made[used] = '\0';
+	return made;
 }
 
 const char *vl_page_number(double value, const struct vl_metric_description *metric,
@@ -172,11 +192,15 @@ static void put_head(const struct vl_page *page)
 
 static void put_list(FILE *out, char *const *texts, unsigned int count)
 {
+	char *text;
+
 	fputs("<ul class=\"findings\">\n", out);
 	for (unsigned int i = 0; i < count; i++) {
+		text = vl_page_true_units(texts[i]);
 		fputs("<li>", out);
-		vl_html_text(out, texts[i]);
+		vl_html_text(out, text ? text : texts[i]);
 		fputs("</li>\n", out);
+		free(text);
 	}
 	fputs("</ul>\n", out);
 }

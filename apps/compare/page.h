@@ -37,6 +37,9 @@ const char *vl_page_unit(const struct vl_metric_description *metric);
 #define VL_PAGE_NUMBER 48
 const char *vl_page_number(double value, const struct vl_metric_description *metric,
 			   char text[VL_PAGE_NUMBER]);
+/* Text in which times are written as on terminals, with true micro signs. NULL: no memory; else to
+ * be freed. */
+char *vl_page_true_units(const char *text);
 /* A label cut to so many characters, ended by an ellipsis. */
 const char *vl_page_short(const char *label, unsigned int length, char text[VL_PLAN_LABEL]);
 /* The keys of all groups. */

@@ -24,7 +24,9 @@ static const enum vl_metric columns[] = {
 	VL_METRIC_marked,
 	VL_METRIC_notifications,
 	VL_METRIC_dropped,
+	VL_METRIC_refused,
 	VL_METRIC_retransmitted,
+	VL_METRIC_stalled,
 	VL_METRIC_incomplete,
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
@@ -41,27 +43,36 @@ static bool is_best(const struct vl_figure *figure, const struct vl_metric_descr
 	return metric->better && figure->count && fabs(figure->mean - best) <= AS_GOOD * fabs(best);
 }
 
-/* The best of each metric, and whether there is anything to choose: NAN if not. */
+/* The best of each metric among the points that are whole, and whether there is anything to choose:
+ * NAN if not. */
 static void find_best(const struct vl_page *page, double best[VL_METRIC_COUNT])
 {
 	struct vl_figure figures[VL_METRIC_COUNT];
 	double low[VL_METRIC_COUNT], high[VL_METRIC_COUNT];
+	bool is_whole;
 
 	for (unsigned int i = 0; i < VL_METRIC_COUNT; i++) {
 		low[i] = INFINITY;
 		high[i] = -INFINITY;
+		best[i] = NAN;
 	}
 	for (unsigned int point = 0; point < page->plan->point_count; point++) {
+		is_whole = vl_comparison_is_whole(page->comparison, point);
 		vl_comparison_figures(page->comparison, point, figures);
 		for (unsigned int i = 0; i < VL_METRIC_COUNT; i++) {
 			if (!figures[i].count)
 				continue;
 			low[i] = fmin(low[i], figures[i].mean);
 			high[i] = fmax(high[i], figures[i].mean);
+			if (!is_whole)
+				continue;
+			best[i] = isnan(best[i]) ? figures[i].mean
+				  : vl_metric_describe(i)->better > 0
+					  ? fmax(best[i], figures[i].mean)
+					  : fmin(best[i], figures[i].mean);
 		}
 	}
 	for (unsigned int i = 0; i < VL_METRIC_COUNT; i++) {
-		best[i] = vl_metric_describe(i)->better > 0 ? high[i] : low[i];
 		if (high[i] - low[i] <= AS_GOOD * fabs(high[i]))
 			best[i] = NAN;
 	}
@@ -70,6 +81,7 @@ static void find_best(const struct vl_page *page, double best[VL_METRIC_COUNT])
 static void put_header(const struct sheet *sheet)
 {
 	FILE *out = sheet->page->out;
+	char title[VL_METRIC_TITLE];
 
 	fputs("<thead><tr><th scope=\"col\"></th>", out);
 	for (unsigned int i = 0; i < COLUMNS; i++) {
@@ -78,7 +90,7 @@ static void put_header(const struct sheet *sheet)
 		if (!sheet->shown[i])
 			continue;
 		fputs("<th scope=\"col\">", out);
-		vl_html_text(out, metric->title);
+		vl_html_text(out, vl_comparison_title(sheet->page->comparison, columns[i], title));
 		fputs("<small>", out);
 		vl_html_text(out, vl_page_unit(metric));
 		fputs("</small></th>", out);
@@ -117,7 +129,7 @@ static const char *state(const struct vl_page *page, unsigned int point)
 		if (!run->record->head.is_good)
 			return " (incomplete)";
 	}
-	return "";
+	return vl_comparison_is_whole(page->comparison, point) ? "" : " (stalled)";
 }
 
 static void put_rows(const struct sheet *sheet)
@@ -127,17 +139,20 @@ static void put_rows(const struct sheet *sheet)
 	struct vl_figure figures[VL_METRIC_COUNT];
 	char label[VL_PLAN_LABEL];
 	const char *remark;
+	bool is_whole;
 
 	for (unsigned int point = 0; point < rows; point++) {
 		remark = state(page, point);
 		fprintf(page->out, "<tr%s><td class=\"name\">", *remark ? " class=\"bad\"" : "");
 		vl_html_text(page->out, vl_plan_point_label(page->plan, point, label));
 		fprintf(page->out, "%s</td>", remark);
+		is_whole = vl_comparison_is_whole(page->comparison, point);
 		vl_comparison_figures(page->comparison, point, figures);
 		for (unsigned int i = 0; i < COLUMNS; i++) {
 			if (sheet->shown[i])
 				put_cell(page->out, &figures[columns[i]],
-					 vl_metric_describe(columns[i]), sheet->best[columns[i]]);
+					 vl_metric_describe(columns[i]),
+					 is_whole ? sheet->best[columns[i]] : NAN);
 		}
 		fputs("</tr>\n", page->out);
 	}
@@ -164,6 +179,15 @@ static void put_failures(const struct vl_page *page)
 	}
 }
 
+static bool has_partial(const struct vl_page *page)
+{
+	for (unsigned int point = 0; point < page->plan->point_count; point++) {
+		if (!vl_comparison_is_whole(page->comparison, point))
+			return true;
+	}
+	return false;
+}
+
 void vl_page_summary(const struct vl_page *page)
 {
 	struct sheet sheet = {.page = page};
@@ -175,13 +199,16 @@ void vl_page_summary(const struct vl_page *page)
 	vl_html_paragraph(
 		page->out, "note",
 		"Times, goodput, fairness, use and queues are of the measured window, "
-		"after the warm-up; counts are of the whole run. Completion times are of "
-		"all messages of all flows and workloads together%s. A triangle marks the "
-		"best of a column%s.",
+		"from the warm-up to the end of the last job; counts are of the whole run. "
+		"Completion times are of all messages of all flows and workloads together%s. A "
+		"triangle marks the best of a column%s%s.",
 		vl_comparison_has(page->comparison, VL_METRIC_job_time_ns)
-			? "; job time and slowdown are means of the workload where they "
-			  "are largest"
+			? "; job time and slowdown are means of the workload that is named, "
+			  "others are below"
 			: "",
+		has_partial(page) ? "; rows that are incomplete or stalled get none, as what never "
+				    "came through is not in their figures"
+				  : "",
 		page->plan->repeat > 1 ? "; below a mean stands the range over the seeds" : "");
 	fputs("<div class=\"scroll\"><table>\n", page->out);
 	put_header(&sheet);

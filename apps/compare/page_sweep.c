@@ -20,9 +20,9 @@
 #define MANY 3u
 
 static const enum vl_metric metrics[] = {
-	VL_METRIC_completion_p99_ns, VL_METRIC_goodput_bps,       VL_METRIC_queue_mean_bytes,
-	VL_METRIC_paused_ns,         VL_METRIC_credit_stalled_ns, VL_METRIC_marked,
-	VL_METRIC_dropped,
+	VL_METRIC_slowdown,          VL_METRIC_job_time_ns,      VL_METRIC_completion_p99_ns,
+	VL_METRIC_goodput_bps,       VL_METRIC_queue_mean_bytes, VL_METRIC_paused_ns,
+	VL_METRIC_credit_stalled_ns, VL_METRIC_marked,           VL_METRIC_dropped,
 };
 #define METRICS (sizeof(metrics) / sizeof(metrics[0]))
 
@@ -42,7 +42,9 @@ static unsigned int count_best(const struct scale *scale)
 
 	for (unsigned int i = 0; i < scale->page->plan->point_count; i++) {
 		vl_comparison_figures(scale->page->comparison, i, figures);
-		count += figures[scale->metric].count && figures[scale->metric].mean == scale->best;
+		count += figures[scale->metric].count &&
+			 figures[scale->metric].mean == scale->best &&
+			 vl_comparison_is_whole(scale->page->comparison, i);
 	}
 	return count;
 }
@@ -56,16 +58,21 @@ static bool find_scale(const struct vl_page *page, enum vl_metric metric, struct
 				.description = vl_metric_describe(metric),
 				.metric = metric,
 				.least = INFINITY,
-				.most = -INFINITY};
+				.most = -INFINITY,
+				.best = NAN};
+	int better = scale->description->better;
 	for (unsigned int i = 0; i < page->plan->point_count; i++) {
 		vl_comparison_figures(page->comparison, i, figures);
 		if (!figures[metric].count)
 			continue;
 		scale->least = fmin(scale->least, figures[metric].mean);
 		scale->most = fmax(scale->most, figures[metric].mean);
+		if (!vl_comparison_is_whole(page->comparison, i))
+			continue;
+		scale->best = better > 0 ? fmax(scale->best, figures[metric].mean)
+					 : fmin(scale->best, figures[metric].mean);
 	}
-	scale->best = scale->description->better > 0 ? scale->most : scale->least;
-	if (!scale->description->better || count_best(scale) > MANY)
+	if (!better || count_best(scale) > MANY)
 		scale->best = NAN;
 	return isfinite(scale->least) && scale->most > scale->least;
 }
@@ -95,6 +102,7 @@ static void put_value(const struct scale *scale, unsigned int point, double x, d
 	struct vl_figure figures[VL_METRIC_COUNT];
 	const struct vl_figure *figure = &figures[scale->metric];
 	char text[VL_PAGE_NUMBER], label[VL_PLAN_LABEL], tip[VL_PLAN_LABEL + 100];
+	bool is_whole = vl_comparison_is_whole(page->comparison, point);
 	double part;
 
 	vl_comparison_figures(page->comparison, point, figures);
@@ -110,8 +118,8 @@ static void put_value(const struct scale *scale, unsigned int point, double x, d
 		 vl_page_unit(scale->description));
 	vl_svg_cell(page->out, x, y, width - 2, CELL_HEIGHT - 2, "heat", 0.04 + 0.96 * part, tip);
 	vl_svg_text(page->out, x + width / 2 - 1, y + 17, "middle",
-		    part > DARK ? "value on-heat" : "value", "%s", text);
-	if (figure->mean == scale->best)
+		    part > DARK ? "value on-heat" : "value", "%s%s", text, is_whole ? "" : "*");
+	if (figure->mean == scale->best && is_whole)
 		vl_svg_cell(page->out, x + 1, y + 1, width - 4, CELL_HEIGHT - 4, "best", 0, NULL);
 }
 
@@ -209,7 +217,9 @@ static void put_curve(const struct scale *scale, const struct vl_page_group *gro
 		vl_comparison_figures(page->comparison, first + i, figures);
 		if (figures[scale->metric].count)
 			fprintf(page->out,
-				"<circle class=\"dot s%u\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"/>\n",
+				"<circle class=\"%s s%u\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"/>\n",
+				vl_comparison_is_whole(page->comparison, first + i) ? "dot"
+										    : "line solid",
 				group->series, vl_axis_place(x, i),
 				vl_axis_place(y, figures[scale->metric].mean /
 							 scale->description->divisor));
@@ -223,14 +233,15 @@ static void put_curves(const struct scale *scale)
 	struct vl_axis x = {.from = 72, .to = LINE_WIDTH - 24, .high = sweep->count - 1};
 	struct vl_axis y = {.from = LINE_HEIGHT - 44, .to = 10};
 	unsigned int step = (sweep->count + 7) / 8;
-	char title[120], text[VL_PLAN_LABEL];
+	char own[VL_METRIC_TITLE], title[VL_METRIC_TITLE + 20], text[VL_PLAN_LABEL];
 
 	vl_axis_fit(&y, fmin(0, scale->least / scale->description->divisor),
 		    scale->most / scale->description->divisor, false);
-	snprintf(title, sizeof(title), "%s%s%s", scale->description->title,
-		 *scale->description->shown_unit ? ", " : "", vl_page_unit(scale->description));
+	vl_comparison_title(page->comparison, scale->metric, own);
+	snprintf(title, sizeof(title), "%s%s%s", own, *scale->description->shown_unit ? ", " : "",
+		 vl_page_unit(scale->description));
 	fputs("<figure>", page->out);
-	put_title(scale, scale->description->title, "");
+	put_title(scale, own, "");
 	vl_svg_begin(page->out, LINE_WIDTH, LINE_HEIGHT, title);
 	vl_svg_axes(page->out, &x, &y, last_part(sweep->name), vl_page_unit(scale->description));
 	for (unsigned int i = 0; i < sweep->count; i += step)
@@ -245,6 +256,7 @@ static void put_curves(const struct scale *scale)
 void vl_page_sweep(const struct vl_page *page)
 {
 	const struct vl_plan *plan = page->plan;
+	char title[VL_METRIC_TITLE];
 	unsigned int drawn = 0;
 	struct scale scale;
 
@@ -252,15 +264,19 @@ void vl_page_sweep(const struct vl_page *page)
 		return;
 	vl_html_section(page->out, "sweep", "The sweep");
 	if (plan->sweep_count == 1) {
-		vl_html_paragraph(page->out, "note",
-				  "Over %s; its values are evenly spaced, whatever they are.",
-				  plan->sweeps[0].name);
+		vl_html_paragraph(
+			page->out, "note",
+			"Over %s; its values are evenly spaced, whatever they are. An empty "
+			"ring is a point where not everything came through.",
+			plan->sweeps[0].name);
 		vl_page_keys(page);
 		fputs("<div class=\"plots\">\n", page->out);
 	} else {
 		vl_html_paragraph(page->out, "note",
 				  "Over %s (down) and %s (across). Within a row of maps a stronger "
-				  "colour is more, on one scale for all; a frame marks the best.",
+				  "colour is more, on one scale for all; a frame marks the best of "
+				  "those where everything came through, and an asterisk "
+				  "stands where not everything did.",
 				  plan->sweeps[plan->sweep_count - 2].name,
 				  plan->sweeps[plan->sweep_count - 1].name);
 	}
@@ -274,7 +290,8 @@ void vl_page_sweep(const struct vl_page *page)
 		if (drawn >= MAX_MAPS)
 			break;
 		fputs("<h3>", page->out);
-		vl_html_printf(page->out, "%s, %s", scale.description->title,
+		vl_html_printf(page->out, "%s, %s",
+			       vl_comparison_title(page->comparison, metrics[i], title),
 			       vl_page_unit(scale.description));
 		fputs("</h3>\n<div class=\"plots three\">\n", page->out);
 		drawn += put_maps(&scale, MAX_MAPS - drawn);

@@ -6,6 +6,7 @@
 #include "apps/compare/page.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define WIDTH       540
@@ -40,7 +41,7 @@ static void put_dots(const struct vl_page *page, const struct bystander *bystand
 	int height = ROW_HEIGHT * (int)page->group_count + 52;
 	struct vl_axis x = {.from = LEFT, .to = WIDTH - 84}, y = {.from = height - 44, .to = 6};
 	const double *values = is_time ? bystander->p99 : bystander->goodput;
-	char text[VL_QUANTITY_TEXT], label[VL_PLAN_LABEL];
+	char text[VL_QUANTITY_TEXT], label[VL_PLAN_LABEL], *shown;
 	double most = 0, at, row;
 
 	for (unsigned int i = 0; i < page->group_count; i++)
@@ -65,9 +66,12 @@ static void put_dots(const struct vl_page *page, const struct bystander *bystand
 			"<circle class=\"dot s%u\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"/>\n",
 			page->groups[i].series, LEFT, row, at, row, page->groups[i].series, at,
 			row);
+		vl_quantity_text(is_time ? VL_QUANTITY_DURATION : VL_QUANTITY_RATE,
+				 (uint64_t)values[i], text);
+		shown = vl_page_true_units(text);
 		vl_svg_text(page->out, at + 10, row + 4, "start", "value", "%s",
-			    vl_quantity_text(is_time ? VL_QUANTITY_DURATION : VL_QUANTITY_RATE,
-					     (uint64_t)values[i], text));
+			    shown ? shown : text);
+		free(shown);
 	}
 	vl_svg_end(page->out);
 }

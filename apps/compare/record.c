@@ -89,10 +89,11 @@ static void spread_times(const struct vl_distribution *from, struct vl_histogram
 static void keep_jobs(struct vl_record_jobs *jobs, const struct vl_workload_result *result)
 {
 	const struct vl_workload_metrics *metrics = &result->metrics;
+	bool is_background = result->workload->kind == VL_WORKLOAD_BACKGROUND;
 
 	*jobs = (struct vl_record_jobs){
-		.all = metrics->all_jobs,
-		.finished = metrics->jobs,
+		.all = is_background ? 0 : metrics->all_jobs,
+		.finished = is_background ? 0 : metrics->jobs,
 		.missed = metrics->missed,
 		.mean = metrics->job_times.mean,
 		.p50 = metrics->job_times.p50,
@@ -148,6 +149,7 @@ static void keep_flows(struct vl_record *record, const struct vl_results *result
 		class->qps++;
 		class->failed += qp->status != IBV_WC_SUCCESS;
 		class->unfinished += qp->pair->flow->messages && !qp->finished;
+		class->stalled += qp->stalled;
 		class->goodput += qp->goodput;
 		class->messages += qp->messages;
 		class->crosses_bottleneck |= qp->pair->crosses_bottleneck;
@@ -196,6 +198,7 @@ static void keep_head(struct vl_record_head *head, const struct vl_results *resu
 	head->window_end = results->window_end;
 	head->events = results->events;
 	head->is_good = vl_results_are_good(results);
+	head->is_infiniband = vl_scenario_is_infiniband(results->scenario);
 	head->is_traced = results->traced_count == results->qp_count && !results->workload_count;
 	head->goodput = results->goodput;
 	head->jain = results->jain;

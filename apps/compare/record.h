@@ -20,7 +20,8 @@ enum vl_record_kind {
 	VL_RECORD_WORKLOAD,
 };
 
-/* Jobs of a workload, whole run. Times in ns, bandwidths in bit/s; 0: not defined. */
+/* Jobs of a workload, whole run; a background has none. Times in ns, bandwidths in bit/s; 0: not
+ * defined. */
 struct vl_record_jobs {
 	uint64_t all, finished, missed; /* missed: the deadline */
 	double mean, p50, p99, most;
@@ -37,6 +38,7 @@ struct vl_record_class {
 	/* Of its data, some crosses the bottleneck: the port where most flows meet. */
 	bool crosses_bottleneck;
 	unsigned int qps, failed, unfinished; /* a workload is one that failed or did not end */
+	unsigned int stalled;                 /* queue pairs, of those that did not fail */
 	double goodput;                       /* bit/s in the window, all queue pairs added */
 	uint64_t messages;                    /* completed, whole run */
 	/* Completion times in the window, ns: a histogram of which only slots in use are kept. */
@@ -80,6 +82,7 @@ struct vl_record {
 	struct vl_record_head {
 		uint64_t end, window_start, window_end; /* ns */
 		uint64_t events;
+		bool is_infiniband;
 		bool is_good;   /* everything completed that was to, and nothing failed */
 		bool is_traced; /* the series of classes are there, and whole */
 		double goodput; /* bit/s in the window */

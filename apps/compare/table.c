@@ -15,7 +15,7 @@ static const enum vl_metric columns[] = {
 	VL_METRIC_queue_mean_bytes,  VL_METRIC_paused_ns,
 	VL_METRIC_credit_stalled_ns, VL_METRIC_marked,
 	VL_METRIC_notifications,     VL_METRIC_dropped,
-	VL_METRIC_retransmitted,
+	VL_METRIC_retransmitted,     VL_METRIC_stalled,
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
@@ -44,16 +44,18 @@ static void widen(int *width, size_t length)
 }
 
 /* The title's first word, what is left of it, and the unit: one under the other. */
-static const char *header(enum vl_metric metric, unsigned int line, char text[VL_PLAN_LABEL])
+static const char *header(const struct vl_comparison *comparison, enum vl_metric metric,
+			  unsigned int line, char text[VL_METRIC_TITLE])
 {
-	const struct vl_metric_description *description = vl_metric_describe(metric);
-	size_t length = strcspn(description->title, " ");
+	size_t length;
 
 	if (line == 2)
-		return description->shown_unit;
+		return vl_metric_describe(metric)->shown_unit;
+	vl_comparison_title(comparison, metric, text);
+	length = strcspn(text, " ");
 	if (line == 1)
-		return description->title[length] ? description->title + length + 1 : "";
-	snprintf(text, VL_PLAN_LABEL, "%.*s", (int)length, description->title);
+		return text[length] ? text + length + 1 : "";
+	text[length] = '\0';
 	return text;
 }
 
@@ -61,13 +63,14 @@ static void fill(struct table *table)
 {
 	const struct vl_plan *plan = table->comparison->plan;
 	struct vl_figure figures[VL_METRIC_COUNT];
-	char label[VL_PLAN_LABEL];
+	char label[VL_PLAN_LABEL], title[VL_METRIC_TITLE];
 
 	for (unsigned int i = 0; i < COLUMNS; i++) {
 		table->widths[i] = 0;
 		for (unsigned int line = 0;
 		     line < 3 && vl_comparison_has(table->comparison, columns[i]); line++)
-			widen(&table->widths[i], strlen(header(columns[i], line, label)));
+			widen(&table->widths[i],
+			      strlen(header(table->comparison, columns[i], line, title)));
 	}
 	for (unsigned int point = 0; point < plan->point_count; point++) {
 		widen(&table->label_width, strlen(vl_plan_point_label(plan, point, label)));
@@ -104,12 +107,12 @@ static void put_cell(const struct table *table, unsigned int column, const char 
 static void print(const struct table *table, FILE *out)
 {
 	const struct vl_plan *plan = table->comparison->plan;
-	char label[VL_PLAN_LABEL];
+	char label[VL_PLAN_LABEL], title[VL_METRIC_TITLE];
 
 	for (unsigned int line = 0; line < 3; line++) {
 		fprintf(out, "%-*s", table->label_width, "");
 		for (unsigned int i = 0; i < COLUMNS; i++)
-			put_cell(table, i, header(columns[i], line, label), out);
+			put_cell(table, i, header(table->comparison, columns[i], line, title), out);
 		fputc('\n', out);
 	}
 	for (unsigned int point = 0; point < plan->point_count; point++) {

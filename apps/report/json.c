@@ -127,6 +127,7 @@ static json_t *qps_json(const struct vl_results *results)
 		json_object_set_new(object, "bytes", whole(qp->bytes));
 		json_object_set_new(object, "status", whole(qp->status));
 		json_object_set_new(object, "finished", json_boolean(qp->finished));
+		json_object_set_new(object, "stalled", json_boolean(qp->stalled));
 		json_object_set_new(object, "requester", counters_json(&qp->requester));
 		json_object_set_new(object, "responder", counters_json(&qp->responder));
 		json_array_append_new(array, object);

@@ -28,6 +28,9 @@ struct vl_qp_result {
 	uint64_t messages, bytes; /* completed, whole run */
 	enum ibv_wc_status status;
 	bool finished;
+	/* At the end of the window it had messages on their way, of which nothing had arrived for a
+	 * tenth of the window or longer. Not known live. */
+	bool stalled;
 	struct vl_counters requester, responder; /* whole run */
 };
 

@@ -32,7 +32,7 @@ static const char *state(const struct vl_qp_result *qp)
 {
 	if (qp->status != IBV_WC_SUCCESS)
 		return "failed";
-	return qp->finished ? "done" : "";
+	return qp->finished ? "done" : qp->stalled ? "stalled" : "";
 }
 
 static void print_qp(const struct vl_results *results, const struct vl_qp_result *qp, FILE *out)

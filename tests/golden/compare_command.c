@@ -142,6 +142,65 @@ static void a_table_has_a_row_for_each_thing(void)
 	       0, "rows 11");
 }
 
+/* Most queue pairs lose the ends of their messages at once and wait for a timeout that the run does
+ * not see: those that are left are fast. */
+static void who_came_through_is_not_called_best(void)
+{
+	expect("$V leaf-spine-victim -D 8ms --fabric dcqcn,lossy --html p.html --json p.json "
+	       "--csv p.csv 2>/dev/null | tr -s '\n ' ' '",
+	       0, "lossy is called best in nothing, as ");
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "queue pairs had stalled by its end"));
+	CU_ASSERT_PTR_NULL(strstr(output, "waited least on lossy"));
+	expect("/usr/bin/python3 -c '\n"
+	       "import csv, json, re\n"
+	       "rows = list(csv.DictReader(open(\"p.csv\")))\n"
+	       "runs = {row[\"fabric\"]: row for row in rows if row[\"kind\"] == \"run\"}\n"
+	       "assert float(runs[\"lossy\"][\"completion_p50_ns\"]) < "
+	       "float(runs[\"dcqcn\"][\"completion_p50_ns\"])\n"
+	       "assert int(runs[\"lossy\"][\"stalled\"]) > 2 and runs[\"dcqcn\"][\"stalled\"] "
+	       "== \"0\"\n"
+	       "page = open(\"p.html\").read()\n"
+	       "lines = re.findall(\"<tr.*</tr>\", page)\n"
+	       "lossy = next(line for line in lines if \"lossy\" in line)\n"
+	       "dcqcn = next(line for line in lines if \"DCQCN\" in line)\n"
+	       "assert \"(stalled)\" in lossy and \"best\" not in lossy, lossy\n"
+	       "assert \"best\" in dcqcn and \"stalled\" not in dcqcn, dcqcn\n"
+	       "print(\"fine\")'",
+	       0, "fine");
+}
+
+static void a_table_names_the_workload_that_its_jobs_are_of(void)
+{
+	expect("$V --fabric infiniband,pfc,lossy --set workloads[0].iterations=1 "
+	       "--json j.json 2>/dev/null | head -5 | tr -s '\n ' ' '",
+	       0, "training training");
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "job time slowdown"));
+	expect("/usr/bin/python3 -c 'import json; j = json.load(open(\"j.json\")); "
+	       "assert j[\"job_workload\"] == \"training\"; "
+	       "[abs(p[\"figures\"][\"slowdown\"][\"mean\"] - "
+	       "p[\"runs\"][0][\"classes\"][0][\"jobs\"][\"slowdown_mean\"]) < 1e-9 or 1 / 0 "
+	       "for p in j[\"points\"]]; "
+	       "assert j[\"points\"][0][\"figures\"][\"paused_ns\"] is None; "
+	       "assert j[\"points\"][1][\"figures\"][\"credit_stalled_ns\"] is None; "
+	       "print(\"fine\")'",
+	       0, "fine");
+}
+
+static void a_sweep_says_where_it_is_best_and_what_matters(void)
+{
+	expect(SCENARIO "$V s.yaml --fabric pfc --sweep 'flows[incast].size=16KiB,64KiB' --sweep "
+			"'flows[beside].priority=3,4' --json p.json 2>/dev/null | tr -s '\n ' ' '",
+	       0, "On PFC only the best point of the sweep is size=16KiB, priority=");
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "At the worst, size=64KiB, priority="));
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "size takes it from "));
+	/* The factor is that of the figures. */
+	expect("/usr/bin/python3 -c 'import json, re; j = json.load(open(\"p.json\")); "
+	       "p = [x[\"figures\"][\"completion_p99_ns\"][\"mean\"] for x in j[\"points\"]]; "
+	       "said = float(re.search(r\"([0-9.]+) times as much\", \" \".join(j[\"says\"]))[1]); "
+	       "assert abs(said - max(p) / min(p)) < 0.01, (said, p); print(\"fine\")'",
+	       0, "fine");
+}
+
 static void what_is_done_is_reported_when_interrupted(void)
 {
 	expect(SCENARIO "timeout --foreground --preserve-status -s INT 2 $V s.yaml --fabric pfc "
@@ -239,6 +298,11 @@ static const struct test tests[] = {
 	{"a_page_is_complete_and_nothing_gets_into_it",
 	 a_page_is_complete_and_nothing_gets_into_it},
 	{"a_table_has_a_row_for_each_thing", a_table_has_a_row_for_each_thing},
+	{"who_came_through_is_not_called_best", who_came_through_is_not_called_best},
+	{"a_table_names_the_workload_that_its_jobs_are_of",
+	 a_table_names_the_workload_that_its_jobs_are_of},
+	{"a_sweep_says_where_it_is_best_and_what_matters",
+	 a_sweep_says_where_it_is_best_and_what_matters},
 	{"what_is_done_is_reported_when_interrupted", what_is_done_is_reported_when_interrupted},
 	{"a_run_that_fails_fails_alone", a_run_that_fails_fails_alone},
 	{"wrong_usage_is_named", wrong_usage_is_named},

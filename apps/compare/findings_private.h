@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copyright (c) 2026 the verbline authors */
+
+/* What the parts of the findings share. */
+#ifndef VERBLINE_COMPARE_FINDINGS_PRIVATE_H
+#define VERBLINE_COMPARE_FINDINGS_PRIVATE_H
+
+#include "apps/compare/findings.h"
+
+#include <limits.h>
+
+/* Values that are closer are not called different. */
+#define VL_FINDINGS_ALIKE 0.03
+/* Of so many groups something is said each. */
+#define VL_FINDINGS_MAX_GROUPS 8u
+
+/* The shown points, side by side. */
+struct vl_findings_view {
+	const struct vl_comparison *comparison;
+	struct vl_findings *findings;
+	struct vl_figure (*figures)[VL_METRIC_COUNT]; /* by group, of the shown point */
+	unsigned int *points;                         /* by group; UINT_MAX: none */
+	bool *whole;                                  /* by group, of the shown point */
+	unsigned int count;
+};
+
+static inline bool vl_findings_has(const struct vl_findings_view *view, unsigned int group,
+				   enum vl_metric metric)
+{
+	return view->points[group] != UINT_MAX && view->figures[group][metric].count;
+}
+
+static inline double vl_findings_value(const struct vl_findings_view *view, unsigned int group,
+				       enum vl_metric metric)
+{
+	return view->figures[group][metric].mean;
+}
+
+/* Adds a sentence, if there is room. */
+void vl_findings_say(struct vl_findings *findings, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void vl_findings_limit(struct vl_findings *findings, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* findings_sweep.c: the best and the worst points of a sweep, and what each parameter does. */
+void vl_findings_say_sweep(const struct vl_comparison *comparison, struct vl_findings *findings);
+/* findings_limits.c */
+void vl_findings_say_limits(const struct vl_findings_view *view);
+
+#endif
