@@ -312,8 +312,9 @@ static int add_capture(struct lab *lab)
 	lab->capture = vl_live_capture_open(&config, message);
 	if (!lab->capture)
 		return vl_error_set(&lab->error, -ENOMEM, "%s", message);
-	interface = vl_live_capture_add_interface(lab->capture, vl_lab_link_type(run->scenario),
-						  run->scenario->nodes[run->capture_node].name);
+	interface =
+		vl_live_capture_add_interface(lab->capture, vl_lab_link_type(run->scenario),
+					      run->scenario->nodes[run->capture_node].name, NULL);
 	if (interface < 0)
 		return vl_error_set(&lab->error, interface, "%s",
 				    vl_live_capture_message(lab->capture));

@@ -162,8 +162,9 @@ static int add_capture(struct lab *lab, char *error, size_t error_size)
 
 	if (!run->capture)
 		return 0;
-	status = vl_capture_writer_add_interface(run->capture, vl_lab_link_type(run->scenario),
-						 run->scenario->nodes[run->capture_node].name);
+	status =
+		vl_capture_writer_add_interface(run->capture, vl_lab_link_type(run->scenario),
+						run->scenario->nodes[run->capture_node].name, NULL);
 	if (status < 0) {
 		snprintf(error, error_size, "%s", vl_capture_writer_message(run->capture));
 		return status;

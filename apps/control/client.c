@@ -99,6 +99,11 @@ static void take_pong(struct vl_control_client *client, uint64_t now)
 	}
 }
 
+static uint64_t add_errors(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 /* The bound of what a clock that moved from one estimate to the other can have differed from the
  * first. */
 static uint64_t clock_error(const struct vl_control_client *client)
@@ -114,7 +119,7 @@ static uint64_t clock_error(const struct vl_control_client *client)
 	 */
 	moved = end->offset > begin->offset ? (uint64_t)end->offset - (uint64_t)begin->offset
 					    : (uint64_t)begin->offset - (uint64_t)end->offset;
-	at_end = moved > UINT64_MAX - end->error ? UINT64_MAX : end->error + moved;
+	at_end = add_errors(end->error, moved);
 	return at_end > begin->error ? at_end : begin->error;
 }
 
@@ -157,7 +162,10 @@ static void take_times(struct vl_control_client *client, uint64_t now)
 		times->square_sum = timed->square_sum;
 		one_way->found.early = timed->early;
 		one_way->clock = client->clock;
-		one_way->error = clock_error(client);
+		one_way->difference_error = clock_error(client);
+		one_way->arrival_error = timed->arrival_error;
+		one_way->error = add_errors(one_way->difference_error, one_way->arrival_error);
+		memcpy(one_way->arrival_clock, timed->arrival_clock, sizeof(timed->arrival_clock));
 		client->group++;
 	}
 	ask_times(client, next, now);

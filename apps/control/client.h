@@ -65,7 +65,10 @@ struct vl_control_clock {
 struct vl_control_one_way {
 	struct vl_one_way found;
 	enum vl_control_clock_kind clock;
-	uint64_t error; /* ns, that each time may be wrong by; UINT64_MAX: not known */
+	uint64_t error; /* ns, that each time may be wrong by; UINT64_MAX: not known. Its parts: */
+	uint64_t difference_error; /* how the two hosts' clocks differ; UINT64_MAX: not known */
+	uint64_t arrival_error;    /* the clock that stamped the arrivals, against its host's */
+	char arrival_clock[VL_CONTROL_ARRIVAL_TEXT]; /* "device" or "TSC", of the server */
 };
 
 /* NULL with a negative errno value in *error. */

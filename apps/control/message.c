@@ -132,6 +132,8 @@ static int put_timed(json_t *object, const struct vl_control_timed *timed)
 	status |= json_object_set_new(object, "sum", json_real(timed->sum));
 	status |= json_object_set_new(object, "square_sum", json_real(timed->square_sum));
 	status |= put(object, "next", timed->next);
+	status |= put(object, "arrival_error", timed->arrival_error);
+	status |= json_object_set_new(object, "arrival_clock", json_string(timed->arrival_clock));
 	return status | json_object_set_new(object, "slots", slots);
 }
 
@@ -342,6 +344,8 @@ static void get_timed(struct reader *reader, struct vl_control_timed *timed)
 	timed->sum = get_real(reader, "sum");
 	timed->square_sum = get_real(reader, "square_sum");
 	timed->next = (uint32_t)get(reader, "next", 0, VL_HISTOGRAM_SLOTS - 1);
+	timed->arrival_error = get(reader, "arrival_error", 0, INT64_MAX);
+	get_text(reader, "arrival_clock", timed->arrival_clock, sizeof(timed->arrival_clock));
 	if (!json_is_array(slots) || count > VL_CONTROL_MAX_SLOTS) {
 		refuse(reader, "'slots' must be a list of up to %u pairs", VL_CONTROL_MAX_SLOTS);
 		return;

@@ -27,7 +27,7 @@
 
 /* TCP port space. */
 #define VL_CONTROL_PORT     18600u
-#define VL_CONTROL_PROTOCOL 1u
+#define VL_CONTROL_PROTOCOL 2u
 /* Bytes of a message as text. */
 #define VL_CONTROL_MAX_MESSAGE 16384u
 /* Queue pairs in one message. */
@@ -35,6 +35,8 @@
 /* Groups of a session, and slots of a histogram in one message. */
 #define VL_CONTROL_MAX_GROUPS 64u
 #define VL_CONTROL_MAX_SLOTS  256u
+/* Of the name of a clock that stamps arrivals. */
+#define VL_CONTROL_ARRIVAL_TEXT 16u
 
 #define VL_CONTROL_TYPES(X)                                                                        \
 	X(HELLO, "hello")                                                                          \
@@ -112,8 +114,11 @@ struct vl_control_times {
 	uint32_t group, first; /* slot */
 };
 
-/* Of a struct vl_one_way, the slots from first on that have counted something. */
+/* Of a struct vl_one_way, the slots from first on that have counted something, and by what clock:
+ * as vl_port_arrival_clock and vl_port_arrival_error of the server's port. */
 struct vl_control_timed {
+	char arrival_clock[VL_CONTROL_ARRIVAL_TEXT];
+	uint64_t arrival_error;
 	uint64_t count, least, most, early;
 	double sum, square_sum;
 	uint32_t next; /* slot to go on from; 0: these are the last */

@@ -50,13 +50,13 @@ struct vl_control_server {
 static void tell(const struct session *session, const char *what)
 {
 	const struct vl_control_server_config *config = &session->server->config;
+	uint32_t count = vl_control_partners_count(session->partners);
 	char address[VL_ADDRESS_TEXT], line[160];
 
 	if (!config->tell)
 		return;
-	snprintf(line, sizeof(line), "control: %s %s, %u queue pairs",
-		 vl_address_text(&session->peer, address), what,
-		 vl_control_partners_count(session->partners));
+	snprintf(line, sizeof(line), "control: %s %s, %u queue pair%s",
+		 vl_address_text(&session->peer, address), what, count, count == 1 ? "" : "s");
 	config->tell(config->tell_context, line);
 }
 
@@ -158,6 +158,18 @@ static bool work(struct session *session, uint64_t now)
 	return true;
 }
 
+static void tell_times(const struct session *session, struct vl_control_message *answer)
+{
+	const struct vl_port *port = session->server->config.arrival_port;
+
+	vl_control_partners_tell_times(session->partners, &session->request.times, answer);
+	if (answer->type != VL_CONTROL_TIMED)
+		return;
+	snprintf(answer->timed.arrival_clock, sizeof(answer->timed.arrival_clock), "%s",
+		 port ? vl_port_arrival_clock(port) : "TSC");
+	answer->timed.arrival_error = port ? vl_port_arrival_error(port) : 0;
+}
+
 /* Of a client that has said hello. */
 static void take_order(struct session *session, uint64_t now)
 {
@@ -174,7 +186,7 @@ static void take_order(struct session *session, uint64_t now)
 		session->work = WORK_COUNT;
 		break;
 	case VL_CONTROL_TIMES:
-		vl_control_partners_tell_times(session->partners, &session->request.times, answer);
+		tell_times(session, answer);
 		break;
 	case VL_CONTROL_CLOSE:
 		forget_partners(session);

@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "dataplane/port/port.h"
 #include "transport/cm/connection.h"
 
 struct vl_control_server;
@@ -27,6 +28,9 @@ struct vl_control_server_config {
 	/* Notification point of partners whose congestion control the client chooses [the client's
 	 * choice]. Copied. */
 	const struct vl_cc_parameters *notification;
+	/* Whose clock stamps what arrives, as one-way latencies are told with. NULL: the caller's
+	 * own, by which it hands frames on ["TSC"]. */
+	const struct vl_port *arrival_port;
 	/* A line for people when a client has its first queue pairs, and when they are gone. NULL:
 	 * nobody is told. */
 	void (*tell)(void *context, const char *line);

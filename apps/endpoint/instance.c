@@ -107,6 +107,7 @@ static int open_service(struct vl_instance *instance, enum vl_instance_service s
 	const struct vl_instance_config *config = &instance->config;
 	const struct vl_control_server_config control = {
 		.notification = config->notification,
+		.arrival_port = config->port,
 		.tell = tell_of_control,
 		.tell_context = instance->notices,
 	};

@@ -64,6 +64,7 @@ struct vl_instance_config {
 	/* Notification point of queue pairs that the control service makes; copied; NULL: the
 	 * client's choice. */
 	const struct vl_cc_parameters *notification;
+	const struct vl_port *port;              /* as in struct vl_control_server_config */
 	bool verbose;                            /* say each ping and request */
 	bool quiet;                              /* do not say who comes and goes either */
 	uint8_t traffic_class, service_level;    /* of what we connect */

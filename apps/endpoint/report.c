@@ -305,6 +305,21 @@ static json_t *drops_json(const uint64_t drops[VL_DROP_COUNT])
 	return object;
 }
 
+static json_t *clocks_json(const struct vl_endpoint_run *run)
+{
+	json_t *array = json_array();
+
+	for (uint32_t i = 0; i < run->session.port_count; i++) {
+		const struct vl_port *port = vl_host_port(run->session.host, i);
+
+		json_array_append_new(array,
+				      json_pack("{s:s, s:s, s:I}", "port", port->name, "clock",
+						vl_port_arrival_clock(port), "error_ns",
+						(json_int_t)vl_port_arrival_error(port)));
+	}
+	return array;
+}
+
 static json_t *texts_json(const struct vl_texts *texts)
 {
 	json_t *array = json_array();
@@ -351,6 +366,7 @@ json_t *vl_endpoint_report_json(const struct vl_endpoint_run *run)
 			 drops_json(drops), "session_records", records_json(run));
 	if (!root)
 		return NULL;
+	json_object_set_new(root, "arrival_clocks", clocks_json(run));
 	json_object_set_new(root, "host", vl_machine_json());
 	json_object_set_new(root, "configuration", configuration_json(run));
 	if (run->faults)

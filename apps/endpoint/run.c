@@ -179,6 +179,7 @@ static struct vl_instance *open_instance(struct vl_endpoint_run *run, uint32_t p
 
 	config.seed = vl_host_secret_seed();
 	config.worker = (uint8_t)worker;
+	config.port = vl_host_port(run->session.host, port);
 	config.path_mtu = vl_host_path_mtu(run->session.host, port);
 	config.client = NULL;
 	if (run->client && !port) {

@@ -25,6 +25,7 @@
 
 #include "apps/option.h"
 #include "apps/verdict/options.h"
+#include "dataplane/port/port.h"
 #include "dataplane/runtime/host.h"
 
 enum vl_fault_drain_overflow {
@@ -189,8 +190,10 @@ int vl_faults_create(const struct vl_command *command, const struct vl_fault_opt
 void vl_faults_configure(struct vl_faults *faults, struct vl_device_config *device);
 /* The same of the parameters of a QP that has its own. */
 void vl_faults_configure_cc(const struct vl_faults *faults, struct vl_cc_parameters *parameters);
-/* One engine for an endpoint of a port with a line rate (bit/s; 0: 100 Gb/s). 0 or -ENOMEM. */
-int vl_faults_attach(struct vl_faults *faults, struct vl_endpoint *endpoint, uint64_t rate);
+/* One engine for an endpoint of a port with a line rate (bit/s; 0: 100 Gb/s). port: whose clock
+ * stamps what comes in, for the report; NULL: none is told of. 0 or -ENOMEM. */
+int vl_faults_attach(struct vl_faults *faults, struct vl_endpoint *endpoint, uint64_t rate,
+		     const struct vl_port *port);
 /* The same for all endpoints of a host. */
 int vl_faults_attach_host(struct vl_faults *faults, struct vl_host *host, uint32_t port_count,
 			  uint32_t worker_count, struct vl_error *error);

@@ -23,6 +23,7 @@ struct watcher {
 	struct vl_verdict *verdict;
 	struct vl_frame_tap next;
 	const struct vl_endpoint *endpoint;
+	const struct vl_port *port; /* NULL: none, in virtual time */
 };
 
 struct vl_faults {
@@ -243,7 +244,8 @@ static void watch(void *context, enum vl_direction direction, const struct vl_fr
 		watcher->next.see(watcher->next.context, direction, frame, now, comment);
 }
 
-static int attach_watcher(struct vl_faults *faults, struct vl_endpoint *endpoint, uint64_t rate)
+static int attach_watcher(struct vl_faults *faults, struct vl_endpoint *endpoint, uint64_t rate,
+			  const struct vl_port *port)
 {
 	struct vl_verdict_config config = vl_verdict_options_config(&faults->options.verdict);
 	struct vl_frame_tap tap = {.see = watch};
@@ -264,17 +266,19 @@ static int attach_watcher(struct vl_faults *faults, struct vl_endpoint *endpoint
 	}
 	watcher->next = endpoint->tap;
 	watcher->endpoint = endpoint;
+	watcher->port = port;
 	faults->watchers[faults->watcher_count++] = watcher;
 	tap.context = watcher;
 	vl_endpoint_set_tap(endpoint, &tap);
 	return 0;
 }
 
-int vl_faults_attach(struct vl_faults *faults, struct vl_endpoint *endpoint, uint64_t rate)
+int vl_faults_attach(struct vl_faults *faults, struct vl_endpoint *endpoint, uint64_t rate,
+		     const struct vl_port *port)
 {
 	int error = faults ? attach_engine(faults, endpoint, rate) : 0;
 
-	return error || !faults ? error : attach_watcher(faults, endpoint, rate);
+	return error || !faults ? error : attach_watcher(faults, endpoint, rate, port);
 }
 
 void vl_faults_destroy(struct vl_faults *faults)
@@ -357,6 +361,9 @@ static const struct vl_verdict *judge(struct vl_faults *faults)
 		struct watcher *watcher = faults->watchers[i];
 
 		vl_verdict_finish(watcher->verdict, watcher->endpoint->now);
+		if (watcher->port)
+			vl_verdict_set_clock(watcher->verdict, vl_port_arrival_clock(watcher->port),
+					     vl_port_arrival_error(watcher->port));
 		vl_verdict_merge(faults->verdict, watcher->verdict);
 	}
 	return faults->verdict;

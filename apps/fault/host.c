@@ -9,10 +9,12 @@ int vl_faults_attach_host(struct vl_faults *faults, struct vl_host *host, uint32
 			  uint32_t worker_count, struct vl_error *error)
 {
 	for (uint32_t port = 0; faults && port < port_count; port++) {
+		const struct vl_port *own = vl_host_port(host, port);
+
 		for (uint32_t worker = 0; worker < worker_count; worker++) {
 			struct vl_endpoint *endpoint = vl_host_endpoint(host, port, worker);
 
-			if (vl_faults_attach(faults, endpoint, vl_host_port(host, port)->link_rate))
+			if (vl_faults_attach(faults, endpoint, own->link_rate, own))
 				return vl_error_set(error, -ENOMEM,
 						    "no memory for the faults of port %u", port);
 		}

@@ -6,6 +6,7 @@
 #include "apps/gen/report.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +96,14 @@ static void add_one_way(struct gen_group_result *result, const struct gen_applic
 		result->clock = one_way->clock;
 	if (one_way->error > result->clock_error)
 		result->clock_error = one_way->error;
+	if (one_way->difference_error > result->difference_error)
+		result->difference_error = one_way->difference_error;
+	if (one_way->arrival_error > result->arrival_error)
+		result->arrival_error = one_way->arrival_error;
+	snprintf(result->arrival_clock, sizeof(result->arrival_clock), "%s",
+		 !*result->arrival_clock || !strcmp(result->arrival_clock, one_way->arrival_clock)
+			 ? one_way->arrival_clock
+			 : "mixed");
 }
 
 bool gen_one_way_is_measurable(const struct gen_group_result *result)

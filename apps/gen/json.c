@@ -70,6 +70,10 @@ static json_t *one_way_json(const struct gen_group_result *result)
 	put(object, "clock_is_shared", json_boolean(result->clock == VL_CLOCK_SAME));
 	put(object, "clock_error_ns",
 	    result->clock_error == UINT64_MAX ? json_null() : whole(result->clock_error));
+	put(object, "clock_difference_error_ns",
+	    result->difference_error == UINT64_MAX ? json_null() : whole(result->difference_error));
+	put(object, "arrival_clock", json_string(result->arrival_clock));
+	put(object, "arrival_clock_error_ns", whole(result->arrival_error));
 	put(object, "is_measurable", json_boolean(gen_one_way_is_measurable(result)));
 	put(object, "arrived_before_sent", whole(result->one_way.early));
 	return object;
@@ -196,6 +200,8 @@ static json_t *ports_json(const struct gen_run *run)
 		put(object, "port", json_string(vl_host_port(run->session->host, port)->name));
 		put(object, "arrival_clock",
 		    json_string(vl_port_arrival_clock(vl_host_port(run->session->host, port))));
+		put(object, "arrival_clock_error_ns",
+		    whole(vl_port_arrival_error(vl_host_port(run->session->host, port))));
 		put(object, "counters", counters_json(&sum.counters));
 #define PUT_COUNTER(name, unit, meaning) put(frames, #name, whole(sum.frames.name));
 		VL_ENDPOINT_COUNTERS(PUT_COUNTER)

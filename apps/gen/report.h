@@ -31,7 +31,9 @@ struct gen_group_result {
 	/* Of messages with immediate data, as the peer found it; the worst clock of its shares. */
 	struct vl_one_way one_way;
 	enum vl_control_clock_kind clock;
-	uint64_t clock_error; /* ns; UINT64_MAX: not known */
+	uint64_t clock_error; /* ns, in all; UINT64_MAX: not known. Its parts: */
+	uint64_t difference_error, arrival_error;    /* as in struct vl_control_one_way */
+	char arrival_clock[VL_CONTROL_ARRIVAL_TEXT]; /* likewise, or "mixed" */
 };
 
 /* An array by config->groups, to be freed. NULL: no memory. */

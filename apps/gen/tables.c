@@ -89,6 +89,21 @@ static void print_unanswered(const struct gen_run *run, const struct gen_group_r
 	}
 }
 
+static void print_arrival_clock(const struct gen_group_result *result, FILE *out)
+{
+	fprintf(out, "  %s: arrivals are stamped by ", result->group->name);
+	if (!strcmp(result->arrival_clock, "TSC"))
+		fprintf(out, "the peer's TSC, as a worker takes them from the port\n");
+	else
+		fprintf(out,
+			"%s, told in the TSC's time give or take %.3f us, which is part of "
+			"the above\n",
+			strcmp(result->arrival_clock, "mixed")
+				? "the peer's device"
+				: "the peer's devices at some ports, by its TSC at others",
+			(double)result->arrival_error / 1e3);
+}
+
 static void print_one_way(const struct gen_run *run, const struct gen_group_result *groups,
 			  FILE *out)
 {
@@ -100,7 +115,7 @@ static void print_one_way(const struct gen_run *run, const struct gen_group_resu
 			continue;
 		fprintf(out, "  %s: from posting to arrival, by %s; ", result->group->name,
 			gen_clock_text(result->clock));
-		if (result->clock == VL_CLOCK_SAME)
+		if (!result->clock_error)
 			fprintf(out, "no error of the clock\n");
 		else if (result->clock_error == UINT64_MAX)
 			fprintf(out, "how they differ is not known: not measurable\n");
@@ -109,6 +124,7 @@ static void print_one_way(const struct gen_run *run, const struct gen_group_resu
 				gen_one_way_is_measurable(result)
 					? ""
 					: ", which is more than the median: not measurable");
+		print_arrival_clock(result, out);
 	}
 }
 
@@ -174,6 +190,21 @@ static void print_clock(const struct gen_run *run, FILE *out)
 			(double)(end.offset - begin.offset) / 1e3,
 			(double)(end.error + begin.error) / 1e3);
 		return;
+	}
+}
+
+/* Of frames that come in here; else it is the TSC, as workers take them. */
+static void print_devices_clocks(const struct gen_run *run, FILE *out)
+{
+	for (uint32_t i = 0; i < run->application_count; i += run->session->worker_count) {
+		const struct vl_port *port =
+			vl_host_port(run->session->host, run->applications[i].config.port);
+
+		if (port->abilities.rx_time)
+			fprintf(out,
+				"\n  %s: arrivals are stamped by the device, told in the TSC's "
+				"time give or take %.3f us.\n",
+				port->name, (double)vl_port_arrival_error(port) / 1e3);
 	}
 }
 
@@ -243,6 +274,7 @@ void gen_report_tables(const struct gen_run *run, const struct gen_group_result 
 	if (run->application_count > run->session->worker_count)
 		print_ports(run, out);
 	print_clock(run, out);
+	print_devices_clocks(run, out);
 	if (each_qp)
 		print_qps(run, out);
 }

@@ -101,6 +101,17 @@ static uint64_t wall_clock(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/* Whose clock the times of a port's frames are by. */
+static const char *clock_text(const struct vl_port *port)
+{
+	return port->abilities.rx_time
+		       ? "times of received frames: by the device, told in the TSC's time; of sent "
+			 "frames: by the TSC, as a worker handed them to the port"
+		       : "times of received frames: by the TSC, as a worker took them from the "
+			 "port; "
+			 "of sent frames: by the TSC, as a worker handed them to the port";
+}
+
 static int open_capture(struct vl_host_session *session, const struct vl_host_options *options)
 {
 	const struct vl_live_capture_config config = {
@@ -117,9 +128,9 @@ static int open_capture(struct vl_host_session *session, const struct vl_host_op
 		return VL_EXIT_USAGE;
 	}
 	for (uint32_t port = 0; port < session->port_count; port++) {
-		int interface =
-			vl_live_capture_add_interface(session->capture, VL_LINK_ETHERNET,
-						      vl_host_port(session->host, port)->name);
+		const struct vl_port *own = vl_host_port(session->host, port);
+		int interface = vl_live_capture_add_interface(session->capture, VL_LINK_ETHERNET,
+							      own->name, clock_text(own));
 
 		if (interface < 0) {
 			vl_command_error(session->command, "--pcap: %s", strerror(-interface));

@@ -228,10 +228,12 @@ json_t *pfc_report_json(const struct pfc_run *run)
 		const struct vl_pfc_stage_port *port = &stage->ports[i];
 
 		json_array_append_new(
-			ports, json_pack("{s:s, s:o, s:o, s:s}", "port", port->port->name, "sent",
-					 run->sends ? sent_json(port, run->left[i]) : json_null(),
-					 "received", received_json(port, run->ended),
-					 "arrival_clock", vl_port_arrival_clock(port->port)));
+			ports,
+			json_pack("{s:s, s:o, s:o, s:s, s:I}", "port", port->port->name, "sent",
+				  run->sends ? sent_json(port, run->left[i]) : json_null(),
+				  "received", received_json(port, run->ended), "arrival_clock",
+				  vl_port_arrival_clock(port->port), "arrival_clock_error_ns",
+				  (json_int_t)vl_port_arrival_error(port->port)));
 	}
 	return json_pack("{s:s, s:s, s:s, s:I, s:o, s:{s:I, s:I, s:o, s:I, s:I}}", "schema",
 			 "verbline-pfc-1", "version", VERBLINE_VERSION, "command", "pfc",

@@ -136,7 +136,9 @@ struct vl_verdict {
 	uint64_t not_judged; /* packets of flows beyond the table */
 	uint8_t peer_mac[6]; /* captures */
 	bool has_peer_mac;
-	uint64_t cnp_dscps; /* bit n: CNPs of the peer had DSCP n */
+	uint64_t cnp_dscps;        /* bit n: CNPs of the peer had DSCP n */
+	const char *arrival_clock; /* NULL: of a capture */
+	uint64_t arrival_error;    /* ns */
 };
 
 static inline struct verdict_flow *verdict_flow_of(struct vl_verdict *verdict,

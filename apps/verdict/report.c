@@ -7,6 +7,7 @@
 #include "apps/verdict/private.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static const struct {
 	const char *name, *question, *provoke, *measure;
@@ -62,6 +63,22 @@ static void print_one(const struct vl_verdict *verdict, enum vl_verdict_kind kin
 	}
 }
 
+static void print_clock(const struct vl_verdict *verdict, FILE *out)
+{
+	if (!verdict->arrival_clock)
+		return;
+	fprintf(out, "  Times of its frames are by ");
+	if (!strcmp(verdict->arrival_clock, "TSC"))
+		fprintf(out, "the TSC, as a worker took them from the port;\n");
+	else
+		fprintf(out, "%s, give or take %.3f us;\n",
+			strcmp(verdict->arrival_clock, "mixed")
+				? "the device"
+				: "the device at some ports, by the TSC at others",
+			(double)verdict->arrival_error / 1e3);
+	fprintf(out, "  of frames to it by the TSC, as a worker handed them to the port\n");
+}
+
 void vl_verdict_print(const struct vl_verdict *verdict, FILE *out)
 {
 	unsigned int counts[3] = {0};
@@ -77,6 +94,7 @@ void vl_verdict_print(const struct vl_verdict *verdict, FILE *out)
 		fprintf(out, "  Nothing was judged, which is no pass: %s\n",
 			verdict->frames_received ? "nothing came up that a verdict is about"
 						 : "no frame of the peer was seen");
+	print_clock(verdict, out);
 	for (unsigned int kind = 0; kind < VL_VERDICT_COUNT; kind++)
 		print_one(verdict, (enum vl_verdict_kind)kind, out);
 	if (verdict->not_judged)
@@ -113,8 +131,11 @@ json_t *vl_verdict_json(const struct vl_verdict *verdict)
 
 	for (unsigned int kind = 0; kind < VL_VERDICT_COUNT; kind++)
 		json_array_append_new(array, one_json(verdict, (enum vl_verdict_kind)kind));
-	return json_pack("{s:I, s:I, s:I, s:o}", "frames_from_peer",
+	return json_pack("{s:I, s:I, s:I, s:s, s:I, s:o}", "frames_from_peer",
 			 (json_int_t)verdict->frames_received, "frames_to_peer",
 			 (json_int_t)verdict->frames_transmitted, "packets_not_judged",
-			 (json_int_t)verdict->not_judged, "verdicts", array);
+			 (json_int_t)verdict->not_judged, "arrival_clock",
+			 verdict->arrival_clock ? verdict->arrival_clock : "capture",
+			 "arrival_clock_error_ns", (json_int_t)verdict->arrival_error, "verdicts",
+			 array);
 }

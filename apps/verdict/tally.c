@@ -64,6 +64,12 @@ static void merge_examples(char into[VERDICT_EXAMPLES][VERDICT_EVIDENCE], uint64
 		memcpy(into[count++], from[i], VERDICT_EVIDENCE);
 }
 
+void vl_verdict_set_clock(struct vl_verdict *verdict, const char *arrival_clock, uint64_t error)
+{
+	verdict->arrival_clock = arrival_clock;
+	verdict->arrival_error = error;
+}
+
 void vl_verdict_merge(struct vl_verdict *verdict, const struct vl_verdict *other)
 {
 	for (unsigned int kind = 0; kind < VL_VERDICT_COUNT; kind++) {
@@ -81,6 +87,13 @@ void vl_verdict_merge(struct vl_verdict *verdict, const struct vl_verdict *other
 		tally->passes += more->passes;
 		tally->failures += more->failures;
 	}
+	if (other->arrival_clock && verdict->arrival_clock &&
+	    strcmp(other->arrival_clock, verdict->arrival_clock))
+		verdict->arrival_clock = "mixed";
+	else if (other->arrival_clock)
+		verdict->arrival_clock = other->arrival_clock;
+	if (other->arrival_error > verdict->arrival_error)
+		verdict->arrival_error = other->arrival_error;
 	verdict->frames_received += other->frames_received;
 	verdict->frames_transmitted += other->frames_transmitted;
 	verdict->not_judged += other->not_judged;

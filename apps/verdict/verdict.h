@@ -109,6 +109,9 @@ void vl_verdict_see(struct vl_verdict *verdict, enum vl_direction direction,
  * that go to it transmitted. */
 void vl_verdict_see_captured(struct vl_verdict *verdict, const struct vl_frame *frame,
 			     uint64_t number, uint64_t now, const char *comment);
+/* Live, for the report: whose clock stamped the peer's frames (which outlives the verdict), and by
+ * how many ns it may be wrong in the TSC's time, by which frames to the peer are stamped. */
+void vl_verdict_set_clock(struct vl_verdict *verdict, const char *arrival_clock, uint64_t error);
 /* After the last frame, at time now: what was still waited for is judged. */
 void vl_verdict_finish(struct vl_verdict *verdict, uint64_t now);
 /* Adds the results of another observer. Both are finished. */

@@ -111,13 +111,13 @@ struct vl_live_capture *vl_live_capture_open(const struct vl_live_capture_config
 }
 
 int vl_live_capture_add_interface(struct vl_live_capture *capture, enum vl_link_type link,
-				  const char *name)
+				  const char *name, const char *description)
 {
 	int result;
 
 	if (capture->interface_count == VL_LIVE_CAPTURE_MAX_INTERFACES)
 		return -ENOSPC;
-	result = vl_capture_writer_add_interface(capture->writer, link, name);
+	result = vl_capture_writer_add_interface(capture->writer, link, name, description);
 	if (result >= 0)
 		capture->interface_count++;
 	return result;

@@ -32,9 +32,10 @@ struct vl_live_capture_config {
 /* NULL: message (room for VL_CAPTURE_MESSAGE_SIZE) says why. */
 struct vl_live_capture *vl_live_capture_open(const struct vl_live_capture_config *config,
 					     char *message);
-/* A number from 0, or a negative errno value. All before the first drain. */
+/* A number from 0, or a negative errno value. All before the first drain. name and description: as
+ * vl_capture_writer_add_interface. */
 int vl_live_capture_add_interface(struct vl_live_capture *capture, enum vl_link_type link,
-				  const char *name);
+				  const char *name, const char *description);
 /* The tap by which a worker shows what it sees on an interface; valid until the capture ends. */
 struct vl_frame_tap vl_live_capture_tap(struct vl_live_capture *capture, uint32_t worker,
 					uint32_t interface);

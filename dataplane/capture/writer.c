@@ -21,16 +21,19 @@
 #define PCAP_NANOSECONDS UINT32_C(0xa1b23c4d)
 #define SNAP_LENGTH      VL_CAPTURE_MAX_PACKET
 
-#define BLOCK_SECTION_HEADER        UINT32_C(0x0a0d0d0a)
-#define BLOCK_INTERFACE_DESCRIPTION UINT32_C(1)
-#define BLOCK_ENHANCED_PACKET       UINT32_C(6)
-#define BYTE_ORDER_MAGIC            UINT32_C(0x1a2b3c4d)
-#define OPTION_COMMENT              1
-#define OPTION_PACKET_FLAGS         2
-#define OPTION_USER_APPLICATION     4
-#define OPTION_INTERFACE_NAME       2
-#define OPTION_TIMESTAMP_RESOLUTION 9
-#define RESOLUTION_NANOSECONDS      9
+#define BLOCK_SECTION_HEADER         UINT32_C(0x0a0d0d0a)
+#define BLOCK_INTERFACE_DESCRIPTION  UINT32_C(1)
+#define BLOCK_ENHANCED_PACKET        UINT32_C(6)
+#define BYTE_ORDER_MAGIC             UINT32_C(0x1a2b3c4d)
+#define OPTION_COMMENT               1
+#define OPTION_PACKET_FLAGS          2
+#define OPTION_USER_APPLICATION      4
+#define OPTION_INTERFACE_NAME        2
+#define OPTION_INTERFACE_DESCRIPTION 3
+#define OPTION_TIMESTAMP_RESOLUTION  9
+#define RESOLUTION_NANOSECONDS       9
+/* Of an interface's name or description. */
+#define LONGEST_TEXT 255u
 
 struct vl_capture_writer {
 	enum vl_capture_format format;
@@ -253,23 +256,36 @@ static void put_file_header(struct vl_capture_writer *writer, enum vl_link_type 
 	put32(writer, stored_link_type(link));
 }
 
-static void put_interface(struct vl_capture_writer *writer, enum vl_link_type link,
-			  const char *name)
+/* Of an option with a text, NULL: none. */
+static uint32_t text_option_length(const char *text)
 {
-	uint16_t name_length = name ? (uint16_t)strnlen(name, 255) : 0;
-	uint32_t name_option = name ? 4 + ((name_length + 3u) & ~3u) : 0;
-	uint32_t total = 16 + name_option + 8 + 4 + 4;
+	return text ? 4 + (((uint32_t)strnlen(text, LONGEST_TEXT) + 3u) & ~3u) : 0;
+}
+
+static void put_text_option(struct vl_capture_writer *writer, uint16_t option, const char *text)
+{
+	uint16_t length = text ? (uint16_t)strnlen(text, LONGEST_TEXT) : 0;
+
+	if (!text)
+		return;
+	put16(writer, option);
+	put16(writer, length);
+	put_padded(writer, text, length);
+}
+
+static void put_interface(struct vl_capture_writer *writer, enum vl_link_type link,
+			  const char *name, const char *description)
+{
+	uint32_t texts = text_option_length(name) + text_option_length(description);
+	uint32_t total = 16 + texts + 8 + 4 + 4;
 
 	put32(writer, BLOCK_INTERFACE_DESCRIPTION);
 	put32(writer, total);
 	put16(writer, stored_link_type(link));
 	put16(writer, 0);
 	put32(writer, SNAP_LENGTH);
-	if (name) {
-		put16(writer, OPTION_INTERFACE_NAME);
-		put16(writer, name_length);
-		put_padded(writer, name, name_length);
-	}
+	put_text_option(writer, OPTION_INTERFACE_NAME, name);
+	put_text_option(writer, OPTION_INTERFACE_DESCRIPTION, description);
 	put16(writer, OPTION_TIMESTAMP_RESOLUTION);
 	put16(writer, 1);
 	put32(writer, 0);
@@ -279,7 +295,7 @@ static void put_interface(struct vl_capture_writer *writer, enum vl_link_type li
 }
 
 int vl_capture_writer_add_interface(struct vl_capture_writer *writer, enum vl_link_type link,
-				    const char *name)
+				    const char *name, const char *description)
 {
 	enum vl_link_type *links;
 	int error = reserve(writer, 1024);
@@ -296,7 +312,7 @@ int vl_capture_writer_add_interface(struct vl_capture_writer *writer, enum vl_li
 	if (writer->format == VL_CAPTURE_PCAP)
 		put_file_header(writer, link);
 	else
-		put_interface(writer, link, name);
+		put_interface(writer, link, name, description);
 	return (int)writer->interface_count++;
 }
 

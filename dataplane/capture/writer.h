@@ -57,9 +57,10 @@ struct vl_capture_writer *vl_capture_writer_open(const char *path, enum vl_captu
 						 char *message);
 /* Before the interface's first packet. Returns its number, from 0, or a negative errno value:
  * -EINVAL for a pcap's second interface if it differs in link type (a pcap has one for all;
- * the same one is returned again). name may be NULL. */
+ * the same one is returned again). name and description, which is for people, may be NULL; only a
+ * pcapng has them, up to 255 bytes of each. */
 int vl_capture_writer_add_interface(struct vl_capture_writer *writer, enum vl_link_type link,
-				    const char *name);
+				    const char *name, const char *description);
 /* 0, -EINVAL (unknown interface, too long), or the negative errno value of the first write that
  * failed, which every later call returns too. */
 int vl_capture_writer_write(struct vl_capture_writer *writer,

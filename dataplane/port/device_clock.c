@@ -7,7 +7,7 @@
  * what a rate holds. */
 #define BASELINE UINT64_C(8000000000)
 /* Further off than this from where it should be, a clock was set, and not drifting. */
-#define SET_ANEW INT64_C(1000000)
+#define SET_ANEW UINT64_C(1000000)
 
 #define SLOWEST UINT64_C(1000000) /* ns of a tick */
 #define FASTEST 100u              /* ticks of a ns */
@@ -57,17 +57,17 @@ bool vl_device_clock_init(struct vl_device_clock *clock, const struct vl_clock_r
 	return true;
 }
 
-static bool was_set_anew(const struct vl_device_clock *clock,
-			 const struct vl_clock_reading *reading, uint64_t multiplier)
+uint64_t vl_device_clock_deviation(const struct vl_device_clock *clock,
+				   const struct vl_clock_reading *reading)
 {
 	const struct vl_clock_rate rate = {
 		.ticks = atomic_load_explicit(&clock->ticks, memory_order_relaxed),
 		.time = atomic_load_explicit(&clock->time, memory_order_relaxed),
-		.multiplier = multiplier,
+		.multiplier = atomic_load_explicit(&clock->multiplier, memory_order_relaxed),
 	};
 	int64_t off = (int64_t)((uint64_t)time_of(&rate, reading->ticks) - reading->time);
 
-	return off > SET_ANEW || off < -SET_ANEW;
+	return off < 0 ? -(uint64_t)off : (uint64_t)off;
 }
 
 void vl_device_clock_correct(struct vl_device_clock *clock, const struct vl_clock_reading *reading)
@@ -75,7 +75,7 @@ void vl_device_clock_correct(struct vl_device_clock *clock, const struct vl_cloc
 	uint64_t old = atomic_load_explicit(&clock->multiplier, memory_order_relaxed);
 	uint64_t multiplier = multiplier_between(&clock->older, reading);
 
-	if (!multiplier || was_set_anew(clock, reading, old)) {
+	if (!multiplier || vl_device_clock_deviation(clock, reading) > SET_ANEW) {
 		clock->older = clock->newer = *reading;
 		multiplier = old;
 	} else if (reading->time - clock->newer.time > BASELINE) {

@@ -50,6 +50,9 @@ struct vl_clock_view {
  * from 1 kHz to 100 GHz. */
 bool vl_device_clock_init(struct vl_device_clock *clock, const struct vl_clock_reading *first,
 			  const struct vl_clock_reading *second);
+/* ns: by how much a reading shows times to be wrong that are told from those before it. */
+uint64_t vl_device_clock_deviation(const struct vl_device_clock *clock,
+				   const struct vl_clock_reading *reading);
 /* A later reading, on one thread. A clock that was set anew keeps its rate. */
 void vl_device_clock_correct(struct vl_device_clock *clock, const struct vl_clock_reading *reading);
 

@@ -70,6 +70,11 @@ static bool ethdev_is_up(struct vl_port *port)
 	       link.link_status == RTE_ETH_LINK_UP;
 }
 
+static uint64_t ethdev_arrival_error(const struct vl_port *port)
+{
+	return ((const struct ethdev_port *)port)->offload.clock_error;
+}
+
 static void ethdev_statistics(struct vl_port *port, struct vl_port_statistics *statistics)
 {
 	struct ethdev_port *ethdev = (struct ethdev_port *)port;
@@ -131,6 +136,7 @@ static const struct vl_port_operations ethdev_operations = {
 	.kind = "ethdev",
 	.receive = ethdev_receive,
 	.transmit = ethdev_transmit,
+	.arrival_error = ethdev_arrival_error,
 	.is_up = ethdev_is_up,
 	.steer_qpn = ethdev_steer_qpn,
 	.statistics = ethdev_statistics,

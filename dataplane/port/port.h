@@ -86,6 +86,8 @@ struct vl_port_operations {
 			    uint16_t count);
 	uint16_t (*transmit)(struct vl_port *port, uint16_t queue, struct rte_mbuf **mbufs,
 			     uint16_t count);
+	/* Any thread; NULL: frames are stamped by who takes them. */
+	uint64_t (*arrival_error)(const struct vl_port *port);
 	/* Control thread. is_up and steer_qpn may be NULL. */
 	bool (*is_up)(struct vl_port *port);
 	int (*steer_qpn)(struct vl_port *port, uint32_t qpn, uint32_t mask, uint16_t queue,
@@ -124,6 +126,15 @@ static inline uint16_t vl_port_transmit(struct vl_port *port, uint16_t queue,
 static inline const char *vl_port_arrival_clock(const struct vl_port *port)
 {
 	return port->abilities.rx_time ? "device" : "TSC";
+}
+
+/* ns: by how much these times may be wrong, in the TSC's: the device's clock has been compared with
+ * it. 0 for the TSC, which tells truly when a worker took the burst that a frame came in. */
+static inline uint64_t vl_port_arrival_error(const struct vl_port *port)
+{
+	return port->abilities.rx_time && port->operations->arrival_error
+		       ? port->operations->arrival_error(port)
+		       : 0;
 }
 
 void vl_port_statistics(struct vl_port *port, struct vl_port_statistics *statistics);

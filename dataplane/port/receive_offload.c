@@ -14,10 +14,11 @@
 
 #include <string.h>
 
-/* Between the two readings at the start: an error of a microsecond is 50 ppm, and the next reading
- * mends it. */
-#define FIRST_BASELINE_MS 20
-#define INTERVAL_US       1000000u
+/* Between the two readings at the start: an error of a microsecond is 50 ppm, which is 2 us until
+ * the next reading, twice as far away, mends it. So on up to the last interval. */
+#define FIRST_BASELINE_MS 20u
+#define FIRST_INTERVAL_US (2 * 1000 * FIRST_BASELINE_MS)
+#define LAST_INTERVAL_US  1000000u
 #define TRIES             8
 
 uint64_t vl_receive_time_flag;
@@ -54,10 +55,15 @@ static void correct(void *context)
 	struct vl_clock_reading reading;
 
 	if (read_clocks(offload->device, &reading)) {
+		uint64_t error =
+			vl_device_clock_deviation(&offload->clock, &reading) + reading.error;
+
 		vl_device_clock_correct(&offload->clock, &reading);
-		offload->clock_error = reading.error;
+		if (error > offload->clock_error || offload->interval == FIRST_INTERVAL_US)
+			offload->clock_error = error;
 	}
-	rte_eal_alarm_set(INTERVAL_US, correct, offload);
+	offload->interval = RTE_MIN(2 * offload->interval, LAST_INTERVAL_US);
+	rte_eal_alarm_set(offload->interval, correct, offload);
 }
 
 void vl_receive_offload_start(struct vl_receive_offload *offload, uint16_t device, uint64_t enabled)
@@ -72,8 +78,10 @@ void vl_receive_offload_start(struct vl_receive_offload *offload, uint16_t devic
 	    !vl_device_clock_init(&offload->clock, &first, &second) ||
 	    rte_mbuf_dyn_rx_timestamp_register(&vl_receive_time_offset, &vl_receive_time_flag))
 		return;
-	offload->clock_error = second.error;
-	offload->has_time = !rte_eal_alarm_set(INTERVAL_US, correct, offload);
+	offload->interval = FIRST_INTERVAL_US;
+	offload->clock_error = second.error + (first.error + second.error) * FIRST_INTERVAL_US /
+						      (1000 * FIRST_BASELINE_MS);
+	offload->has_time = !rte_eal_alarm_set(offload->interval, correct, offload);
 }
 
 void vl_receive_offload_stop(struct vl_receive_offload *offload)

@@ -30,7 +30,10 @@ struct vl_receive_queue_offload {
 struct vl_receive_offload {
 	bool has_time; /* the device's time stamps are used; clock is right */
 	uint16_t device;
-	_Atomic uint64_t clock_error; /* ns: half of what the last reading of the clocks took */
+	unsigned int interval; /* us to the next comparison of the clocks */
+	/* ns: the most that times were found wrong by when the clocks were compared, and half of
+	 * what reading them took; until the first comparison the bound by the first readings. */
+	_Atomic uint64_t clock_error;
 	struct vl_device_clock clock;
 	struct vl_receive_queue_offload queues[VL_PORT_MAX_QUEUES];
 };
@@ -38,7 +41,7 @@ struct vl_receive_offload {
 /* Of what the device can do, what is made use of: to be enabled. */
 uint64_t vl_receive_offload_wanted(uint64_t capabilities);
 /* Once the device runs, with what was enabled: compares the clocks, which takes some ms, and does
- * so every second from then on. Without a clock that can be read there are no times. */
+ * so again and again, soon every second. Without a clock that can be read there are no times. */
 void vl_receive_offload_start(struct vl_receive_offload *offload, uint16_t device,
 			      uint64_t enabled);
 /* Before the device is stopped. */

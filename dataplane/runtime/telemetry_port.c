@@ -38,6 +38,8 @@ void vl_telemetry_put_port(struct vl_telemetry_reply *reply, struct vl_port *por
 	vl_telemetry_put_number(reply, "rx_ip_checksum", statistics.rx_ip_checksum);
 	vl_telemetry_put_number(reply, "rx_tag_lost", statistics.rx_tag_lost);
 	vl_telemetry_put_number(reply, "rx_timed", statistics.rx_timed);
+	vl_telemetry_put_text(reply, "arrival_clock", vl_port_arrival_clock(port));
+	vl_telemetry_put_number(reply, "arrival_clock_error_ns", vl_port_arrival_error(port));
 }
 
 void vl_telemetry_put_worker(struct vl_telemetry_reply *reply,

@@ -130,7 +130,7 @@ static uint64_t make_file(const char *path, uint64_t bytes, uint64_t count)
 	bool failed = false;
 
 	writer = vl_capture_writer_open(path, VL_CAPTURE_PCAP, message);
-	if (!writer || vl_capture_writer_add_interface(writer, VL_LINK_ETHERNET, NULL)) {
+	if (!writer || vl_capture_writer_add_interface(writer, VL_LINK_ETHERNET, NULL, NULL)) {
 		fprintf(stderr, "inspect: %s\n", message);
 		return 0;
 	}

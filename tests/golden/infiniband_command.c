@@ -92,7 +92,8 @@ static void write_capture(const char *name)
 	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	writer = vl_capture_writer_open(path, vl_capture_format_of_path(path), message);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(writer);
-	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_INFINIBAND, "hca1"), 0);
+	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_INFINIBAND, "hca1", NULL),
+			0);
 	make_global_write();
 	put(writer, local_write, sizeof(local_write));
 	put(writer, global_write, sizeof(global_write));

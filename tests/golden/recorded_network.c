@@ -552,7 +552,7 @@ void network_write(const struct network_capture *capture, uint32_t first, uint32
 	struct vl_capture_writer *writer = vl_capture_writer_open(path, VL_CAPTURE_PCAP, message);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(writer);
-	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_ETHERNET, NULL), 0);
+	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_ETHERNET, NULL, NULL), 0);
 	for (uint32_t i = first; i < capture->count && i - first < count; i++) {
 		const struct network_packet *packet = &capture->packets[i];
 		struct vl_capture_record record = {

@@ -22,6 +22,16 @@
 static struct vl_network *network;
 static struct vl_endpoint *near, *far;
 static struct vl_cm *near_cm, *far_cm;
+/* Where the server's frames come in, as it is told: what arrives is stamped by a device. */
+static uint64_t port_error(const struct vl_port *port)
+{
+	return port->mtu;
+}
+
+static const struct vl_port_operations port_operations = {.arrival_error = port_error};
+static const struct vl_port stamping_port = {
+	.operations = &port_operations, .mtu = 123, .abilities = {.rx_time = true}};
+static bool is_stamping;
 static struct vl_generator *generator;
 static struct vl_control_server *server;
 static struct vl_control_client *client;
@@ -178,7 +188,10 @@ static void expect_one_way(double loss)
 	one_way = vl_control_client_one_way(client, 2);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(one_way);
 	CU_ASSERT_EQUAL(one_way->clock, VL_CLOCK_SAME);
-	CU_ASSERT_EQUAL(one_way->error, 0);
+	CU_ASSERT_STRING_EQUAL(one_way->arrival_clock, is_stamping ? "device" : "TSC");
+	CU_ASSERT_EQUAL(one_way->difference_error, 0);
+	CU_ASSERT_EQUAL(one_way->arrival_error, is_stamping ? 123 : 0);
+	CU_ASSERT_EQUAL(one_way->error, is_stamping ? 123 : 0);
 	CU_ASSERT_EQUAL(one_way->found.early, 0);
 	CU_ASSERT_EQUAL(one_way->found.times.count, 40);
 	CU_ASSERT_TRUE(one_way->found.times.least >= 1000 + 4000 * 8 / 100);
@@ -189,10 +202,11 @@ static void expect_one_way(double loss)
 
 static void converse(double loss)
 {
+	const struct vl_control_server_config stamping = {.arrival_port = &stamping_port};
 	const struct vl_control_counters *counters;
 	uint64_t messages = 0, bytes = 0;
 
-	set_up(NULL, loss);
+	set_up(is_stamping ? &stamping : NULL, loss);
 	add_group(IBV_QPT_RC, VL_FLOW_WRITE, 3000, 600);
 	add_group(IBV_QPT_RC, VL_FLOW_SEND, 5000, 3);
 	if (!(loss > 0)) {
@@ -242,6 +256,9 @@ static void converse(double loss)
 static void test_conversation(void)
 {
 	converse(0);
+	is_stamping = true;
+	converse(0);
+	is_stamping = false;
 }
 
 static void test_with_loss(void)

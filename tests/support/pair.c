@@ -265,8 +265,8 @@ static void deliver(struct pair *pair)
 			pair->in_flight_tail = &pair->in_flight;
 		/* Of exact size, so that a sanitizer sees a read beyond it. */
 		memcpy(exact, frame->bytes, frame->length);
-		vl_receive_frame(pair->device[frame->to], VL_LINK_ETHERNET, exact, frame->length,
-				 pair->now);
+		vl_receive_frame_arrived(pair->device[frame->to], VL_LINK_ETHERNET, exact,
+					 frame->length, pair->now - pair->port_time, pair->now);
 		free(exact);
 		free(frame);
 	}

@@ -55,6 +55,7 @@ struct pair {
 	uint8_t *memory[2];
 	struct ibv_mr *mr[2];
 	uint64_t now;
+	uint64_t port_time; /* ns that frames lie at the port before they are taken */
 	/* Called for each packet leaving a side; frame may be changed. False drops it. */
 	bool (*hook)(struct pair *pair, unsigned int from, const struct vl_packet *packet,
 		     uint8_t *frame, uint32_t length);

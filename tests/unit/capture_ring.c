@@ -178,7 +178,7 @@ static void test_live_capture(void)
 	close(descriptor);
 	capture = vl_live_capture_open(&config, message);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(capture);
-	CU_ASSERT_EQUAL(vl_live_capture_add_interface(capture, VL_LINK_ETHERNET, "port"), 0);
+	CU_ASSERT_EQUAL(vl_live_capture_add_interface(capture, VL_LINK_ETHERNET, "port", NULL), 0);
 	for (uint32_t i = 0; i < 2; i++)
 		taps[i] = vl_live_capture_tap(capture, i, 0);
 	for (uint32_t i = 0; i < 100; i += 2)

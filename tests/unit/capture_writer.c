@@ -91,13 +91,53 @@ static void check_formats(enum vl_link_type link, int link_type)
 
 		writer = vl_capture_writer_open(path, vl_capture_format_of_path(path), message);
 		CU_ASSERT_PTR_NOT_NULL_FATAL(writer);
-		CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, link, "port 0"), 0);
+		CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, link, "port 0", NULL), 0);
 		write_frames(writer, 0, i ? "a comment" : NULL);
 		CU_ASSERT_EQUAL(vl_capture_writer_close(writer, message), 0);
 		CU_ASSERT_STRING_EQUAL(message, "");
 		check_with_libpcap(path, link_type);
 		unlink(path);
 	}
+}
+
+/* As the pcapng specification has them: option 2 the name, 3 the description; none of no bytes. */
+static void test_descriptions(void)
+{
+	static const uint8_t options[] = {2, 0, 4,   0,   'e', 't', 'h', '0', 3, 0,
+					  5, 0, 's', 'l', 'o', 'w', '!', 0,   0, 0,
+					  9, 0, 1,   0,   9,   0,   0,   0,   0, 0};
+	const char *path = in_directory("described.pcapng");
+	char message[VL_CAPTURE_MESSAGE_SIZE], long_text[300], error[PCAP_ERRBUF_SIZE];
+	struct vl_capture_writer *writer;
+	struct pcap_pkthdr *header;
+	const u_char *data;
+	pcap_t *pcap;
+	uint8_t bytes[1024];
+	size_t length;
+	FILE *file;
+
+	memset(long_text, 'x', sizeof(long_text) - 1);
+	long_text[sizeof(long_text) - 1] = '\0';
+	writer = vl_capture_writer_open(path, VL_CAPTURE_PCAPNG, message);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(writer);
+	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_ETHERNET, "eth0", "slow!"),
+			0);
+	CU_ASSERT_EQUAL(
+		vl_capture_writer_add_interface(writer, VL_LINK_ETHERNET, long_text, long_text), 1);
+	CU_ASSERT_EQUAL(vl_capture_writer_close(writer, message), 0);
+	file = fopen(path, "rb");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	length = fread(bytes, 1, sizeof(bytes), file);
+	fclose(file);
+	CU_ASSERT_PTR_NOT_NULL(memmem(bytes, length, options, sizeof(options)));
+	/* Cut to 255 bytes each, and the file is whole. */
+	CU_ASSERT_EQUAL(length % 4, 0);
+	CU_ASSERT_EQUAL(bytes[length - 4] | bytes[length - 3] << 8, 16 + 2 * (4 + 256) + 8 + 4 + 4);
+	pcap = pcap_open_offline(path, error);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(pcap);
+	CU_ASSERT_EQUAL(pcap_next_ex(pcap, &header, &data), PCAP_ERROR_BREAK);
+	pcap_close(pcap);
+	unlink(path);
 }
 
 /* Comments come back with their packets, and only with theirs. */
@@ -113,7 +153,7 @@ static void test_comments(void)
 
 	writer = vl_capture_writer_open(path, VL_CAPTURE_PCAPNG, message);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(writer);
-	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_ETHERNET, NULL), 0);
+	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_ETHERNET, NULL, NULL), 0);
 	for (unsigned int i = 0; i < 4; i++)
 		CU_ASSERT_EQUAL(
 			vl_capture_writer_write(
@@ -159,8 +199,8 @@ static void test_infiniband_beside_ethernet(void)
 
 	writer = vl_capture_writer_open(path, VL_CAPTURE_PCAPNG, message);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(writer);
-	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_ETHERNET, NULL), 0);
-	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_INFINIBAND, "ib"), 1);
+	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_ETHERNET, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_INFINIBAND, "ib", NULL), 1);
 	write_frames(writer, 0, NULL);
 	write_frames(writer, 1, "comment");
 	CU_ASSERT_EQUAL(vl_capture_writer_close(writer, message), 0);
@@ -200,7 +240,7 @@ static void test_link_packets(void)
 
 		writer = vl_capture_writer_open(path, vl_capture_format_of_path(path), message);
 		CU_ASSERT_PTR_NOT_NULL_FATAL(writer);
-		vl_capture_writer_add_interface(writer, VL_LINK_INFINIBAND, "ib");
+		vl_capture_writer_add_interface(writer, VL_LINK_INFINIBAND, "ib", NULL);
 		for (unsigned int flow = VL_CAPTURE_UNKNOWN_FLOW; flow <= VL_CAPTURE_OUTBOUND;
 		     flow++) {
 			const struct vl_capture_record record = {
@@ -241,9 +281,9 @@ static void test_pcap_has_one_link_type(void)
 	writer = vl_capture_writer_open(path, VL_CAPTURE_PCAP, message);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(writer);
 	CU_ASSERT_EQUAL(vl_capture_writer_write(writer, &record), -EINVAL);
-	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_ETHERNET, "a"), 0);
-	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_ETHERNET, "b"), 0);
-	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_IP, "c"), -EINVAL);
+	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_ETHERNET, "a", NULL), 0);
+	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_ETHERNET, "b", NULL), 0);
+	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_IP, "c", NULL), -EINVAL);
 	record.length = VL_CAPTURE_MAX_PACKET;
 	CU_ASSERT_EQUAL(vl_capture_writer_write(writer, &record), -EINVAL);
 	CU_ASSERT_EQUAL(vl_capture_writer_close(writer, message), 0);
@@ -260,7 +300,7 @@ static void test_name_appears_when_whole(void)
 	writer = vl_capture_writer_open(path, VL_CAPTURE_PCAP, message);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(writer);
 	CU_ASSERT(exists(partial) && !exists(path));
-	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_ETHERNET, NULL), 0);
+	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_ETHERNET, NULL, NULL), 0);
 	write_frames(writer, 0, NULL);
 	CU_ASSERT(!exists(path));
 	vl_capture_writer_abandon(writer);
@@ -290,7 +330,7 @@ static void test_failures(void)
 	/* A full device: the error comes when the buffer is written, and stays. */
 	writer = vl_capture_writer_open("/dev/full", VL_CAPTURE_PCAP, message);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(writer);
-	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_ETHERNET, NULL), 0);
+	CU_ASSERT_EQUAL(vl_capture_writer_add_interface(writer, VL_LINK_ETHERNET, NULL, NULL), 0);
 	for (unsigned int i = 0; i < 1000 && !error; i++)
 		error = vl_capture_writer_write(writer, &record);
 	CU_ASSERT_EQUAL(error, -ENOSPC);
@@ -336,6 +376,7 @@ static void test_format_of_path(void)
 }
 
 static const struct test tests[] = {
+	{"descriptions", test_descriptions},
 	{"comments", test_comments},
 	{"ethernet", test_ethernet},
 	{"raw_ip", test_raw_ip},

@@ -56,6 +56,8 @@ static void test_all_types(void)
 	message.timed.sum = 1234567.125;
 	message.timed.square_sum = 1e30;
 	message.timed.next = 900;
+	strcpy(message.timed.arrival_clock, "device");
+	message.timed.arrival_error = 1234;
 	message.timed.slot_count = VL_CONTROL_MAX_SLOTS;
 	for (uint32_t i = 0; i < VL_CONTROL_MAX_SLOTS; i++) {
 		message.timed.slots[i].slot = 7000 + i;
@@ -131,7 +133,15 @@ static void test_refusals(void)
 	refuse("{\"type\":\"opened\",\"address\":1,\"length\":1,\"rkey\":4294967296}", "'rkey'");
 	refuse("{\"type\":\"times\",\"group\":64,\"first\":0}", "'group'");
 	refuse("{\"type\":\"timed\",\"count\":1,\"least\":1,\"most\":1,\"early\":0,\"sum\":1.0,"
-	       "\"square_sum\":1.0,\"next\":0,\"slots\":[[7424,1]]}",
+	       "\"square_sum\":1.0,\"next\":0,\"slots\":[]}",
+	       "'arrival_error'");
+	refuse("{\"type\":\"timed\",\"count\":1,\"least\":1,\"most\":1,\"early\":0,\"sum\":1.0,"
+	       "\"square_sum\":1.0,\"next\":0,\"arrival_error\":0,"
+	       "\"arrival_clock\":\"a clock of a long name\",\"slots\":[]}",
+	       "'arrival_clock'");
+	refuse("{\"type\":\"timed\",\"count\":1,\"least\":1,\"most\":1,\"early\":0,\"sum\":1.0,"
+	       "\"square_sum\":1.0,\"next\":0,\"arrival_error\":0,\"arrival_clock\":\"TSC\","
+	       "\"slots\":[[7424,1]]}",
 	       "'slots[0]'");
 	refuse("{\"type\":\"opened\",\"address\":1,\"length\":1,\"rkey\":1,\"qkey\":1,\"qps\":[]}",
 	       "'qps' must be a list of 1 to 256");

@@ -265,7 +265,8 @@ static void test_options(void)
 	bench_init(&bench);
 	bench.flow_config.messages = 200;
 	bench_open(&bench);
-	CU_ASSERT_EQUAL(vl_faults_attach(faults, bench_endpoint(&bench, SERVER), BENCH_RATE), 0);
+	CU_ASSERT_EQUAL(vl_faults_attach(faults, bench_endpoint(&bench, SERVER), BENCH_RATE, NULL),
+			0);
 	bench_run(&bench, UINT64_C(1000000000));
 	CU_ASSERT_TRUE(bench_is_done(&bench));
 	CU_ASSERT_TRUE(bench_comments(&bench.taps[SERVER], "not delivered: dropped by event 'lose' "

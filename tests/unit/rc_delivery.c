@@ -130,6 +130,51 @@ static void immediate_with_write(void)
 	pair_close(pair);
 }
 
+/* Of the packet that completes a receive: the last of its message, whenever it is polled. */
+static void check_arrivals(enum ibv_qp_type type)
+{
+	const struct pair_options options = {.type = type};
+	struct pair *pair = pair_open(&options);
+	uint64_t arrivals[4] = {0}, last[2] = {0};
+	const uint32_t lengths[2] = {3000, 10};
+	struct ibv_wc wc[4];
+
+	pair->port_time = 700;
+	for (unsigned int i = 0; i < 2; i++)
+		pair_post_recv(pair, 1, i * 4096, 4096);
+	for (unsigned int i = 0; i < 2; i++) {
+		pair_post(pair, 0, IBV_WR_SEND, 0, lengths[i], 0, IBV_SEND_SIGNALED);
+		pair_run(pair, 10000);
+	}
+	for (uint32_t i = 0, message = 0; i < pair->trace_count; i++) {
+		const struct pair_record *record = &pair->trace[i];
+
+		if (record->from || record->packet.payload_length == 1024)
+			continue;
+		CU_ASSERT_FATAL(message < 2);
+		last[message++] = record->time + PAIR_DELAY - pair->port_time;
+	}
+	CU_ASSERT_EQUAL(vl_poll_cq_arrivals(pair->recv_cq[1], 0, wc, arrivals), 0);
+	CU_ASSERT_EQUAL(vl_poll_cq_arrivals(pair->recv_cq[1], -1, wc, arrivals), -EINVAL);
+	CU_ASSERT_EQUAL(vl_poll_cq_arrivals(pair->recv_cq[1], 1, wc, arrivals), 1);
+	CU_ASSERT_EQUAL(arrivals[1], 0);
+	CU_ASSERT_EQUAL(vl_poll_cq_arrivals(pair->recv_cq[1], 3, wc + 1, arrivals + 1), 1);
+	CU_ASSERT_EQUAL(arrivals[2], 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		CU_ASSERT_EQUAL(wc[i].status, IBV_WC_SUCCESS);
+		CU_ASSERT_TRUE(last[i] > 0);
+		CU_ASSERT_EQUAL(arrivals[i], last[i]);
+	}
+	CU_ASSERT_EQUAL(vl_poll_cq_arrivals(pair->recv_cq[1], 3, wc, arrivals), 0);
+	pair_close(pair);
+}
+
+static void arrivals_of_receives(void)
+{
+	check_arrivals(IBV_QPT_RC);
+	check_arrivals(IBV_QPT_UC);
+}
+
 static void atomics_return_what_was_there(void)
 {
 	struct pair *pair = pair_open(NULL);
@@ -548,6 +593,7 @@ static const struct test tests[] = {
 	{"every_size_of_send_write_and_read", every_size_of_send_write_and_read},
 	{"packets_of_a_send", packets_of_a_send},
 	{"immediate_with_write", immediate_with_write},
+	{"arrivals_of_receives", arrivals_of_receives},
 	{"atomics_return_what_was_there", atomics_return_what_was_there},
 	{"flush_and_atomic_write", flush_and_atomic_write},
 	{"psns_of_reads", psns_of_reads},

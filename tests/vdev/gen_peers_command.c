@@ -66,6 +66,10 @@ static void test_control(void)
 	CU_ASSERT_TRUE(json_integer_value(json_object_get(one_way, "clock_error_ns")) > 0);
 	CU_ASSERT_PTR_NOT_NULL(
 		strstr(json_string_value(json_object_get(one_way, "clock")), "this host"));
+	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(one_way, "arrival_clock")), "TSC");
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(one_way, "arrival_clock_error_ns")), 0);
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(one_way, "clock_difference_error_ns")),
+			json_integer_value(json_object_get(one_way, "clock_error_ns")));
 	json_decref(root);
 }
 

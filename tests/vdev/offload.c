@@ -12,16 +12,21 @@
 #include "dataplane/port/ethdev.h"
 #include "dataplane/port/port.h"
 #include "dataplane/runtime/endpoint_stage.h"
+#include "dataplane/runtime/host.h"
 #include "dataplane/runtime/mempool.h"
 #include "dataplane/worker.h"
 #include "tests/vdev/support.h"
+#include "transport/wire/headers.h"
 
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
+#include <rte_ether.h>
 #include <rte_mempool.h>
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 #define LENGTH 60u
 /* The device's clock: 156.25 MHz, which began long before us. */
@@ -33,9 +38,10 @@
 	 RTE_ETH_RX_OFFLOAD_VLAN_STRIP)
 
 static struct {
-	uint64_t abilities;    /* of the device */
-	uint64_t was_enabled;  /* as it was configured */
-	bool is_without_clock; /* it says that it has time stamps, and none can be compared */
+	uint64_t abilities;     /* of the device */
+	uint64_t was_enabled;   /* as it was configured */
+	bool is_without_clock;  /* it says that it has time stamps, and none can be compared */
+	_Atomic uint64_t shift; /* ns that its clock has jumped by */
 	struct rte_mbuf *received[VL_PORT_BURST];
 	uint16_t count;
 } device;
@@ -73,7 +79,7 @@ int __wrap_rte_eth_dev_configure(uint16_t id, uint16_t rx, uint16_t tx,
 
 static uint64_t ticks_at(uint64_t time)
 {
-	return ORIGIN + time * TICKS_PER_32NS / 32;
+	return ORIGIN + (time + device.shift) * TICKS_PER_32NS / 32;
 }
 
 int __wrap_rte_eth_read_clock(uint16_t id, uint64_t *clock)
@@ -115,6 +121,7 @@ static void close_port(void)
 {
 	vl_port_close(port);
 	device.is_without_clock = false;
+	device.shift = 0;
 	CU_ASSERT_EQUAL(device.count, 0);
 	CU_ASSERT_EQUAL(rte_mempool_in_use_count(pool), 0);
 	CU_ASSERT_EQUAL(rte_mempool_in_use_count(small_pool), 0);
@@ -180,11 +187,14 @@ static void test_enabled(void)
 	CU_ASSERT_EQUAL(device.was_enabled,
 			RTE_ETH_RX_OFFLOAD_TIMESTAMP | RTE_ETH_RX_OFFLOAD_IPV4_CKSUM);
 	CU_ASSERT_TRUE(port->abilities.rx_time);
+	CU_ASSERT_STRING_EQUAL(vl_port_arrival_clock(port), "device");
 	CU_ASSERT_TRUE(port->abilities.rx_ip_checksum);
 	close_port();
 	open_port(0);
 	CU_ASSERT_EQUAL(device.was_enabled, 0);
 	CU_ASSERT_FALSE(port->abilities.rx_time);
+	CU_ASSERT_STRING_EQUAL(vl_port_arrival_clock(port), "TSC");
+	CU_ASSERT_EQUAL(vl_port_arrival_error(port), 0);
 	CU_ASSERT_FALSE(port->abilities.rx_ip_checksum);
 	close_port();
 	device.is_without_clock = true;
@@ -307,6 +317,30 @@ static void test_times(void)
 	close_port();
 }
 
+/* The error that is told of holds what the clock is really off by: 2 us, from a little after the
+ * start on. */
+static void test_clock_error(void)
+{
+	uint64_t error = 0, end, sent;
+
+	open_port(ABILITIES);
+	error = vl_port_arrival_error(port);
+	CU_ASSERT(error > 0 && error < 1000000);
+	device.shift = 2000;
+	end = vl_worker_now() + 500000000;
+	while (error < 2000 && vl_worker_now() < end) {
+		rte_delay_us_sleep(5000);
+		error = vl_port_arrival_error(port);
+	}
+	CU_ASSERT(error >= 1900);
+	/* It was corrected; what times may have been wrong by stays. */
+	sent = vl_worker_now();
+	receive_at(ticks_at(sent - 50000));
+	CU_ASSERT(take_time(UINT64_MAX) + 50000 + error >= sent);
+	CU_ASSERT(vl_port_arrival_error(port) >= 1900);
+	close_port();
+}
+
 /* The device's clock gains 20 ppm, then is set back by a second. */
 static void test_drift(void)
 {
@@ -314,6 +348,8 @@ static void test_drift(void)
 	struct vl_clock_view view = {0};
 	struct vl_device_clock clock;
 	uint64_t ticks = second.ticks, now = second.time, time = 0, worst = 0;
+
+	uint64_t deviation;
 
 	CU_ASSERT_FALSE(vl_device_clock_init(&clock, &first, &first));
 	CU_ASSERT_FALSE(vl_device_clock_init(&clock, &first,
@@ -328,6 +364,10 @@ static void test_drift(void)
 		/* Before this second's correction, once the rate is known. */
 		if (i > 20 && now - time > worst)
 			worst = now - time;
+		deviation = vl_device_clock_deviation(&clock,
+						      &(struct vl_clock_reading){ticks, now, 0});
+		/* Times are never ahead of now. */
+		CU_ASSERT(deviation == now - time || time == now);
 		vl_device_clock_correct(&clock, &(struct vl_clock_reading){ticks, now, 0});
 	}
 	CU_ASSERT(worst < 100);
@@ -420,6 +460,95 @@ static void test_endpoint(void)
 	close_port();
 }
 
+/* ---- Handed over to another worker --------------------------------------------------------- */
+
+static struct worker_seen {
+	atomic_uint count;
+	uint64_t times[2], taken[2];
+} worker_seen[2];
+
+static void see_at_worker(void *context, enum vl_direction direction, const struct vl_frame *frame,
+			  uint64_t now, const char *comment)
+{
+	struct worker_seen *own = context;
+	unsigned int count = atomic_load(&own->count);
+
+	(void)frame, (void)comment;
+	if (direction != VL_DIRECTION_RECEIVED || count == 2)
+		return;
+	own->times[count] = now;
+	own->taken[count] = vl_worker_now();
+	atomic_store(&own->count, count + 1);
+}
+
+/* To a queue pair of the second worker, as far as steering looks at it; or by ARP to all. */
+static void receive_stamped(bool is_arp, uint64_t time)
+{
+	struct rte_mbuf *mbuf = receive_one(vl_receive_time_flag);
+	uint8_t *data = rte_pktmbuf_mtod(mbuf, uint8_t *);
+
+	*RTE_MBUF_DYNFIELD(mbuf, vl_receive_time_offset, uint64_t *) = ticks_at(time);
+	memset(data, 0, LENGTH);
+	vl_store_be16(data + 12, is_arp ? RTE_ETHER_TYPE_ARP : VL_ETHERTYPE_IPV4);
+	if (is_arp)
+		return;
+	data[14] = 0x45;
+	data[14 + 9] = VL_IP_PROTOCOL_UDP;
+	vl_store_be16(data + 34 + 2, VL_ROCEV2_UDP_PORT);
+	vl_store_be24(data + 42 + 5, 1u << VL_HOST_QPN_SHIFT);
+}
+
+/* One queue for two workers: the second has its frames from the first, whole or as copies, and with
+ * the device's time. */
+static void test_handed_over(void)
+{
+	struct vl_host_config config = {.worker_count = 2, .port_count = 1, .device = {.seed = 1}};
+	const struct timespec step = {0, 1000000};
+	struct vl_error error = {.text = ""};
+	uint64_t first, second, end;
+	struct vl_host *host;
+
+	open_port(ABILITIES);
+	config.ports[0].port = port;
+	host = vl_host_create(&config, &error);
+	CU_ASSERT_STRING_EQUAL(error.text, "");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(host);
+	memset(worker_seen, 0, sizeof(worker_seen));
+	for (uint32_t i = 0; i < 2; i++) {
+		struct vl_frame_tap tap = {.see = see_at_worker, .context = &worker_seen[i]};
+
+		vl_endpoint_set_tap(vl_host_endpoint(host, 0, i), &tap);
+	}
+	/* Both are there, and a while old, before any worker looks. */
+	first = vl_worker_now();
+	receive_stamped(false, first);
+	rte_delay_us_block(300);
+	second = vl_worker_now();
+	receive_stamped(true, second);
+	rte_delay_us_block(3000);
+	CU_ASSERT_EQUAL(vl_host_start(host, &error), 0);
+	end = vl_host_now(host) + UINT64_C(5000000000);
+	while ((atomic_load(&worker_seen[0].count) < 1 || atomic_load(&worker_seen[1].count) < 2) &&
+	       vl_host_now(host) < end)
+		nanosleep(&step, NULL);
+	vl_host_stop(host);
+	CU_ASSERT_EQUAL(worker_seen[0].count, 1);
+	CU_ASSERT_EQUAL_FATAL(worker_seen[1].count, 2);
+	CU_ASSERT_EQUAL(vl_host_counters(host, 0).handed_over, 2);
+	CU_ASSERT_EQUAL(statistics().rx_timed, 2);
+	/* By the clocks' error, which is well below the 300 us between the two. */
+	CU_ASSERT(worker_seen[1].times[0] + 100000 > first &&
+		  worker_seen[1].times[0] < first + 100000);
+	for (unsigned int i = 0; i < 2; i++) {
+		CU_ASSERT(worker_seen[i].times[i] + 100000 > second &&
+			  worker_seen[i].times[i] < second + 100000);
+		CU_ASSERT(worker_seen[i].taken[i] >= second + 3000000);
+	}
+	vl_host_destroy(host);
+	CU_ASSERT_EQUAL(device.count, 0);
+	CU_ASSERT_EQUAL(rte_mempool_in_use_count(pool), 0);
+}
+
 static int run_tests(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -428,8 +557,10 @@ static int run_tests(int argc, char **argv)
 		{"tag_without_room", test_tag_without_room},
 		{"checksums", test_checksums},
 		{"times", test_times},
+		{"clock_error", test_clock_error},
 		{"drift", test_drift},
 		{"endpoint", test_endpoint},
+		{"handed_over", test_handed_over},
 	};
 	struct vl_error error;
 
@@ -445,7 +576,7 @@ static int run_tests(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	int result = test_start_eal(1);
+	int result = test_start_eal(2);
 
 	if (result)
 		return result;

@@ -301,7 +301,7 @@ static void write_packets(const char *name, enum vl_link_type link, const uint8_
 	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	writer = vl_capture_writer_open(path, vl_capture_format_of_path(path), message);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(writer);
-	record.interface = (uint32_t)vl_capture_writer_add_interface(writer, link, NULL);
+	record.interface = (uint32_t)vl_capture_writer_add_interface(writer, link, NULL, NULL);
 	CU_ASSERT_EQUAL(vl_capture_writer_write(writer, &record), 0);
 	CU_ASSERT_EQUAL(vl_capture_writer_close(writer, message), 0);
 }
