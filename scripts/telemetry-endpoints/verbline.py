@@ -114,6 +114,8 @@ def info():
     metrics = {
         "up": ("1 while a command answers; labels: command, version", "gauge"),
         "link_rate_bps": ("Rate of the port's link", "gauge"),
+        "arrival_clock_error_ns": ("What times of arrival may be wrong by; labels: port, clock",
+                                   "gauge"),
         "drops": ("Packets dropped; labels: port, reason", "counter"),
         "qps": ("Queue pairs that exist; labels: port", "gauge"),
     }
@@ -159,6 +161,9 @@ def metrics_of_port(sock, port, name, hosts):
     found = pick(answer, PORT, "port_", labels)
     if "link_rate_bps" in answer:
         found.append(("link_rate_bps", answer["link_rate_bps"], labels))
+    if "arrival_clock" in answer:
+        found.append(("arrival_clock_error_ns", answer["arrival_clock_error_ns"],
+                      {**labels, "clock": answer["arrival_clock"]}))
     answer = sock.cmd("/verbline/pfc", port) or {}
     found += pick(answer, PFC, "", labels)
     for priority in range(8):
