@@ -125,7 +125,8 @@ static int run_service(const struct vl_command *command, int argc, char **argv,
 	client.hold = values->hold;
 	client.refused = values->refused;
 	run.instance.traffic_class = vl_host_traffic_class(&values->host, DSCP_DEFAULT, 0);
-	run.instance.service_level = (uint8_t)values->host.pcp;
+	run.instance.service_level =
+		vl_host_priority(&values->host, run.instance.traffic_class >> 2);
 	run.instance.quiet = values->connections > 16;
 	run.client = &client;
 	return vl_endpoint_run(&run);

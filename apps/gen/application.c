@@ -102,6 +102,12 @@ static uint64_t duration_of(const struct gen_config *config, const struct gen_gr
 	return group->duration && group->duration < rest ? group->duration : rest;
 }
 
+/* As vl_host_priority. */
+static uint8_t default_priority(const struct gen_application_config *config, uint8_t dscp)
+{
+	return config->has_vlan ? config->pcp : dscp >> 3;
+}
+
 static struct vl_generate_group_config group_config_of(const struct gen_application_config *config,
 						       struct gen_share *share, uint8_t source)
 {
@@ -113,7 +119,7 @@ static struct vl_generate_group_config group_config_of(const struct gen_applicat
 		       .path_mtu = config->path_mtu,
 		       .sgid_index = source,
 		       .traffic_class = (uint8_t)(dscp << 2 | ecn_codepoints[group->ecn]),
-		       .priority = group->priority == UINT64_MAX ? config->priority
+		       .priority = group->priority == UINT64_MAX ? default_priority(config, dscp)
 								 : (uint8_t)group->priority,
 		       .timeout = (uint8_t)group->timeout,
 		       .retry_count = (uint8_t)group->retries,
@@ -198,7 +204,7 @@ static int open_client(struct gen_application *application, uint8_t source, uint
 		.sgid_index = source,
 		.path_mtu = config->path_mtu,
 		.traffic_class = (uint8_t)(config->dscp << 2 | VL_ECN_ECT0),
-		.service_level = config->priority,
+		.service_level = default_priority(config, config->dscp),
 		.group_count = application->share_count,
 		.groups = groups,
 		.stream_count = gen_streams_for_peer(config->streams, streams),

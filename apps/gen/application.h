@@ -38,9 +38,9 @@ struct gen_application_config {
 	struct vl_endpoint *endpoint;
 	uint32_t port, worker, worker_count;
 	enum ibv_mtu path_mtu;
-	uint64_t link_rate;     /* bit/s */
-	uint8_t dscp, priority; /* of groups that do not say */
-	bool has_vlan;
+	uint64_t link_rate; /* bit/s */
+	uint8_t dscp, pcp;  /* of groups that do not say */
+	bool has_vlan;      /* else the priority of packets is that of their DSCP */
 	uint64_t seed;
 	uint64_t cm_seed; /* as vl_host_secret_seed */
 };

@@ -190,7 +190,7 @@ static int open_applications(struct gen_run *run, const struct gen_options *valu
 			.path_mtu = vl_host_path_mtu(host, port),
 			.dscp = values->host.dscp == VL_HOST_UNSET ? DEFAULT_DSCP
 								   : (uint8_t)values->host.dscp,
-			.priority = (uint8_t)values->host.pcp,
+			.pcp = (uint8_t)values->host.pcp,
 			.has_vlan = values->host.vlan != VL_HOST_UNSET,
 			.seed = values->host.seed,
 			.cm_seed = vl_host_secret_seed(),

@@ -132,7 +132,7 @@ static int fill_path(struct vl_path_attr *path, const struct gen_stream_config *
 							       : VL_ENCAPSULATION_ROCEV2_IPV6,
 		.vlan_present = options->vlan != VL_HOST_UNSET,
 		.vlan_id = options->vlan != VL_HOST_UNSET ? (uint16_t)options->vlan : 0,
-		.priority = config->priority == UINT64_MAX ? (uint8_t)options->pcp
+		.priority = config->priority == UINT64_MAX ? vl_host_priority(options, dscp)
 							   : (uint8_t)config->priority,
 		.destination_gid = config->destination,
 		.traffic_class = (uint8_t)(dscp << 2 | ecn_codepoints[config->ecn]),

@@ -243,3 +243,8 @@ uint8_t vl_host_traffic_class(const struct vl_host_options *options, uint8_t dsc
 		dscp = (uint8_t)options->dscp;
 	return (uint8_t)(dscp << 2 | (ecn & 3));
 }
+
+uint8_t vl_host_priority(const struct vl_host_options *options, uint8_t dscp)
+{
+	return options->vlan == VL_HOST_UNSET ? dscp >> 3 : (uint8_t)options->pcp;
+}

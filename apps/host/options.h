@@ -69,6 +69,9 @@ int vl_host_check_input(const struct vl_host_options *options, const char *input
 			size_t size);
 /* The traffic class that --dscp asks for; dscp where none was given. */
 uint8_t vl_host_traffic_class(const struct vl_host_options *options, uint8_t dscp, uint8_t ecn);
+/* The priority, for PFC and in the tag, of packets with that DSCP: --pcp with a VLAN; without a tag
+ * DSCP / 8, the class that switches and NICs take by default. */
+uint8_t vl_host_priority(const struct vl_host_options *options, uint8_t dscp);
 
 #define VL_HOST_PORT_SECTION   "Ports, addresses, workers"
 #define VL_HOST_OUTPUT_SECTION "Outputs and resources"
@@ -93,7 +96,8 @@ uint8_t vl_host_traffic_class(const struct vl_host_options *options, uint8_t dsc
 	 .help = "VLAN that all frames are tagged with [no tag]",                                  \
 	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.vlan), .least = 0, .most = 4094}, \
 	{.section = VL_HOST_PORT_SECTION, .name = "pcp", .argument = "N",                                                           \
-	 .help = "Priority (service level) of the queue pairs, which the tag carries [0]",         \
+	 .help = "Priority (service level) of the queue pairs, which the tag carries [0; without "  \
+		 "a tag PFC stops them by DSCP / 8]",                                              \
 	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.pcp), .least = 0, .most = 7}, \
 	{.section = VL_HOST_PORT_SECTION, .name = "dscp", .argument = "N",                                                          \
 	 .help = "DSCP of the queue pairs' packets [the command's default]",                       \

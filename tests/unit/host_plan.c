@@ -106,6 +106,12 @@ static void test_defaults(void)
 	CU_ASSERT_EQUAL(vl_host_traffic_class(&unset, 26, 2), 26 << 2 | 2);
 	unset.dscp = 0;
 	CU_ASSERT_EQUAL(vl_host_traffic_class(&unset, 26, 2), 2);
+	/* What a switch that trusts DSCP would pause it by; with a tag the tag says. */
+	CU_ASSERT_EQUAL(vl_host_priority(&unset, 26), 3);
+	CU_ASSERT_EQUAL(vl_host_priority(&unset, 63), 7);
+	unset.vlan = 5;
+	unset.pcp = 4;
+	CU_ASSERT_EQUAL(vl_host_priority(&unset, 26), 4);
 }
 
 static void test_several_ports(void)
