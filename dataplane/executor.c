@@ -27,6 +27,9 @@
 #define AHEAD 14u
 #define APART 2u
 #define RING  16u
+/* Events of networks so small that what they touch stays in the caches: fetching ahead would only
+ * cost. */
+#define CACHED 4096u
 
 struct list {
 	struct vl_event *head, *tail;
@@ -354,7 +357,8 @@ bool vl_executor_run_until(struct vl_executor *executor, uint64_t until)
 		executor->event_count++;
 		if (executor->run_count != executor->fetched_count)
 			executor->run_count++;
-		prefetch(executor);
+		if (executor->reserved > CACHED)
+			prefetch(executor);
 		event->run(event, next);
 		if (executor->stopped)
 			return false;
