@@ -66,12 +66,17 @@ static void print_one(const struct finding *finding, FILE *out)
 
 void findings_print(const struct findings *findings, FILE *out)
 {
+	unsigned int needed = findings_count(findings, FINDING_NEEDED);
+
 	for (unsigned int i = 0; i < findings->count; i++)
 		print_one(&findings->list[i], out);
-	fprintf(out, "\n%u ok, %u lacking, of which %u needed, %u unknown\n",
-		findings_count(findings, FINDING_OK),
-		findings_count(findings, FINDING_LACK) + findings_count(findings, FINDING_NEEDED),
-		findings_count(findings, FINDING_NEEDED),
+	if (needed)
+		fprintf(out, "\n%u %s in the way (LACK): what is asked for does not work so.\n",
+			needed, needed == 1 ? "thing stands" : "things stand");
+	else
+		fputs("\nNothing stands in the way.\n", out);
+	fprintf(out, "%u ok, %u that would make it better (lack), %u unknown\n",
+		findings_count(findings, FINDING_OK), findings_count(findings, FINDING_LACK),
 		findings_count(findings, FINDING_UNKNOWN));
 }
 
