@@ -49,14 +49,18 @@ static const struct vl_field pfc_fields[] = {
 	AUTOMATIC_FIELD("headroom", struct vl_scenario_pfc, headroom, SIZE, 0, UINT64_C(1) << 32,
 			"room for what still comes after a pause [auto: the exact bound for the "
 			"port's rate, delay and MTU]"),
-	QUANTITY_FIELD("response_delay", struct vl_scenario_pfc, response_delay, DURATION, 0,
-		       SECOND / 1000,
-		       "that the switch, and endpoints at it, take to obey a pause [0]"),
+	AUTOMATIC_FIELD("response_delay", struct vl_scenario_pfc, response_delay, DURATION, 0,
+			SECOND / 1000,
+			"that the switch, and endpoints at it, take to obey a pause [auto: the "
+			"most that IEEE 802.3 allows at the link's rate]"),
 	QUANTITY_FIELD("quanta", struct vl_scenario_pfc, quanta, COUNT, 1, 65535,
 		       "of a pause, 512 bit times each [65535]"),
 };
-static const struct vl_scenario_pfc pfc_defaults = {
-	.xoff = VL_AUTOMATIC, .xon = VL_AUTOMATIC, .headroom = VL_AUTOMATIC, .quanta = 65535};
+static const struct vl_scenario_pfc pfc_defaults = {.xoff = VL_AUTOMATIC,
+						    .xon = VL_AUTOMATIC,
+						    .headroom = VL_AUTOMATIC,
+						    .response_delay = VL_AUTOMATIC,
+						    .quanta = 65535};
 const struct vl_schema vl_scenario_pfc_schema = {pfc_fields, COUNT(pfc_fields),
 						 sizeof(struct vl_scenario_pfc), &pfc_defaults};
 

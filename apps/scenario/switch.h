@@ -42,7 +42,7 @@ struct vl_scenario_pfc {
 	uint64_t xoff, xon;      /* bytes, of each ingress port */
 	double alpha;            /* in place of xoff */
 	uint64_t headroom;       /* bytes */
-	uint64_t response_delay; /* ns */
+	uint64_t response_delay; /* ns; VL_AUTOMATIC: what IEEE 802.3 allows at the rate */
 	uint64_t quanta;
 };
 

@@ -26,7 +26,7 @@ struct port {
 	const struct vl_scenario *scenario;
 	const struct vl_scenario_switch *sw;
 	const struct vl_scenario_links *links;
-	uint64_t response_delay; /* ns, of who is paused there */
+	uint64_t response_delay; /* of who is paused there: ns, or VL_PFC_RESPONSE_BY_RATE */
 };
 
 /* ---- Values that follow from the link ------------------------------------------------------ */
@@ -48,7 +48,9 @@ static uint64_t find_headroom(const struct port *port, uint64_t given)
 		.port_mtu = longest,
 		.smallest = VL_ETHERNET_MIN_LENGTH,
 		.cell_size = (uint32_t)port->sw->cell_size,
-		.response = (double)port->response_delay,
+		.response = port->response_delay == VL_PFC_RESPONSE_BY_RATE
+				    ? -1
+				    : (double)port->response_delay,
 	};
 	struct vl_headroom headroom;
 
@@ -225,7 +227,7 @@ static void configure_port(const struct port *port, struct vl_switch_port_config
 	for (unsigned int i = 0; i < sw->queues.count; i++)
 		set_queue(port, &queues[i], config);
 	config->shaper = (struct vl_shaper_config){sw->shaper.rate, sw->shaper.burst};
-	config->pfc.response_delay = sw->pfc.response_delay;
+	config->pfc.response_delay = vl_scenario_switch_response(sw);
 	config->pfc.quanta = (uint16_t)sw->pfc.quanta;
 	if (sw->watchdog.section.node && sw->has_pfc)
 		config->watchdog = (struct vl_watchdog_config){
@@ -263,7 +265,7 @@ static struct port describe_port(const struct vl_scenario *scenario,
 	const struct vl_scenario_switch *peer = scenario->nodes[port->neighbour].sw;
 
 	return (struct port){scenario, sw, port->cable->links,
-			     (peer ? peer : sw)->pfc.response_delay};
+			     vl_scenario_switch_response(peer ? peer : sw)};
 }
 
 static bool is_alike(const struct port *a, const struct port *b)

@@ -230,6 +230,13 @@ void vl_scenario_choose_dscps(struct vl_loader *loader, struct vl_scenario *scen
 	free(config);
 }
 
+uint64_t vl_scenario_switch_response(const struct vl_scenario_switch *sw)
+{
+	return vl_scenario_has_source(sw) || sw->pfc.response_delay == VL_AUTOMATIC
+		       ? VL_PFC_RESPONSE_BY_RATE
+		       : sw->pfc.response_delay;
+}
+
 uint64_t vl_scenario_response_delay(const struct vl_scenario *scenario, unsigned int endpoint)
 {
 	const struct vl_scenario_switch *sw;
@@ -239,5 +246,5 @@ uint64_t vl_scenario_response_delay(const struct vl_scenario *scenario, unsigned
 	sw = scenario->nodes[vl_scenario_port(scenario, endpoint, 0)->neighbour].sw;
 	if (!sw)
 		return 0;
-	return vl_scenario_has_source(sw) ? VL_PFC_RESPONSE_BY_RATE : sw->pfc.response_delay;
+	return vl_scenario_switch_response(sw);
 }

@@ -27,6 +27,8 @@ void vl_scenario_choose_dscps(struct vl_loader *loader, struct vl_scenario *scen
  */
 uint8_t vl_scenario_dscp_of_priority(const struct vl_switch_port_config *port,
 				     unsigned int priority);
+/* What a switch, and endpoints at it, take to obey a pause: ns, or VL_PFC_RESPONSE_BY_RATE. */
+uint64_t vl_scenario_switch_response(const struct vl_scenario_switch *sw);
 /* ns that an endpoint takes to obey a pause. */
 uint64_t vl_scenario_response_delay(const struct vl_scenario *scenario, unsigned int endpoint);
 

@@ -173,7 +173,8 @@ static uint64_t headroom(uint64_t rate, double delay)
 						.propagation = delay,
 						.lossless_mtu = 4096 + VL_MAX_HEADER_LENGTH,
 						.port_mtu = 4096 + VL_MAX_HEADER_LENGTH,
-						.smallest = 60};
+						.smallest = 60,
+						.response = -1};
 	struct vl_headroom found;
 
 	vl_headroom_worst_case(&input, &found);
