@@ -7,6 +7,7 @@
 #include "dataplane/runtime/compat.h"
 #include "dataplane/runtime/hugepages.h"
 #include "dataplane/runtime/log.h"
+#include "dataplane/runtime/polled_cpus.h"
 
 #include <rte_cycles.h>
 #include <rte_eal.h>
@@ -68,14 +69,38 @@ int vl_eal_split_arguments(int argc, char *const *argv, int *eal_count, char *co
 	return argc;
 }
 
-int vl_eal_map_lcores(const cpu_set_t *cpus, unsigned int worker_count, char *map, size_t size)
+/* Those of cpus that are in others (or not), from the lowest on. Returns how many. */
+static unsigned int list_cpus(const cpu_set_t *cpus, const cpu_set_t *others, bool are_in,
+			      unsigned int list[CPU_SETSIZE])
+{
+	unsigned int count = 0;
+
+	for (unsigned int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (CPU_ISSET(cpu, cpus) && !!CPU_ISSET(cpu, others) == are_in)
+			list[count++] = cpu;
+	}
+	return count;
+}
+
+int vl_eal_map_lcores(const cpu_set_t *cpus, const cpu_set_t *polled, unsigned int worker_count,
+		      char *map, size_t size)
 {
 	unsigned int cpu_count = (unsigned int)CPU_COUNT(cpus), lcore = 0;
+	unsigned int list[CPU_SETSIZE], free_count;
 	size_t length = 0;
 
 	if (cpu_count < worker_count)
 		return -ENOSPC;
 	map[0] = '\0';
+	free_count = list_cpus(cpus, polled, false, list);
+	list_cpus(cpus, polled, true, list + free_count);
+	/* The main lcore sleeps most of the time, and can do so beside somebody's worker. */
+	if (free_count <= worker_count && worker_count < cpu_count && free_count < cpu_count) {
+		unsigned int main_cpu = list[cpu_count - 1];
+
+		memmove(list + 1, list, (cpu_count - 1) * sizeof(list[0]));
+		list[0] = main_cpu;
+	}
 	if (cpu_count == worker_count) {
 		/* No CPU is left for the main lcore: it shares all of them. */
 		char separator = '(';
@@ -92,13 +117,9 @@ int vl_eal_map_lcores(const cpu_set_t *cpus, unsigned int worker_count, char *ma
 			length += (size_t)snprintf(map + length, size - length, ")");
 		lcore = 1;
 	}
-	for (int cpu = 0; cpu < CPU_SETSIZE && lcore <= worker_count && length < size; cpu++) {
-		if (!CPU_ISSET(cpu, cpus))
-			continue;
-		length += (size_t)snprintf(map + length, size - length, "%s%u@%d",
-					   length ? "," : "", lcore, cpu);
-		lcore++;
-	}
+	for (unsigned int i = 0; lcore <= worker_count && length < size; i++, lcore++)
+		length += (size_t)snprintf(map + length, size - length, "%s%u@%u",
+					   length ? "," : "", lcore, list[i]);
 	return length < size ? 0 : -ENOBUFS;
 }
 
@@ -138,6 +159,21 @@ static int add_argument(const char *format, ...)
 	return 0;
 }
 
+/* More than one are told in one line. */
+__attribute__((format(printf, 1, 2))) static void add_notice(const char *format, ...)
+{
+	size_t length = strlen(eal.notice);
+	va_list values;
+
+	if (length)
+		length += (size_t)snprintf(eal.notice + length, sizeof(eal.notice) - length, "; ");
+	if (length >= sizeof(eal.notice))
+		return;
+	va_start(values, format);
+	vsnprintf(eal.notice + length, sizeof(eal.notice) - length, format, values);
+	va_end(values);
+}
+
 static int choose_memory(const struct vl_eal_config *config, struct vl_error *error)
 {
 	unsigned int memory_mb = config->memory_mb ? config->memory_mb : VL_EAL_DEFAULT_MEMORY_MB;
@@ -152,9 +188,8 @@ static int choose_memory(const struct vl_eal_config *config, struct vl_error *er
 		if (config->hugepages == VL_HUGEPAGES_REQUIRED)
 			return vl_error_set(error, -ENOMEM, "no hugepages: %s", description);
 		eal.has_hugepages = false;
-		snprintf(eal.notice, sizeof(eal.notice),
-			 "without hugepages, using ordinary memory, which is slower: %s",
-			 description);
+		add_notice("without hugepages, using ordinary memory, which is slower: %s",
+			   description);
 	}
 	/* Both leave no files behind; EAL takes the first with hugepages only. */
 	if (eal.has_hugepages) {
@@ -174,12 +209,18 @@ static int choose_memory(const struct vl_eal_config *config, struct vl_error *er
 
 static int choose_lcores(const struct vl_eal_config *config, struct vl_error *error)
 {
+	cpu_set_t polled, both;
 	char map[LCORE_MAP_ROOM];
+	unsigned int free_count;
 	int result;
 
 	if (user_gave(config, "-l") || user_gave(config, "-c") || user_gave(config, "--lcores"))
 		return 0;
-	result = vl_eal_map_lcores(&eal.caller_cpus, config->worker_count, map, sizeof(map));
+	vl_find_polled_cpus(&polled);
+	CPU_AND(&both, &polled, &eal.caller_cpus);
+	free_count = (unsigned int)(CPU_COUNT(&eal.caller_cpus) - CPU_COUNT(&both));
+	result = vl_eal_map_lcores(&eal.caller_cpus, &polled, config->worker_count, map,
+				   sizeof(map));
 	if (result == -ENOSPC) {
 		return vl_error_set(
 			error, result,
@@ -190,6 +231,11 @@ static int choose_lcores(const struct vl_eal_config *config, struct vl_error *er
 	}
 	if (result)
 		return vl_error_set(error, result, "the list of CPUs is too long for EAL");
+	if (free_count < config->worker_count)
+		add_notice(
+			"workers of other programs poll on %d of the %d CPUs that this program may "
+			"use: on a CPU that is shared, neither is as fast as it could be",
+			CPU_COUNT(&both), CPU_COUNT(&eal.caller_cpus));
 	return add_argument("--lcores") || add_argument("%s", map) ? -E2BIG : 0;
 }
 

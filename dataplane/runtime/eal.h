@@ -65,8 +65,9 @@ unsigned int vl_eal_worker_lcore(unsigned int worker);
 int vl_eal_split_arguments(int argc, char *const *argv, int *eal_count,
 			   char *const **eal_arguments);
 
-/* Writes the --lcores map for these CPUs ("0@0,1@1,2@2"). 0, -ENOSPC: fewer CPUs than workers, or
- * -ENOBUFS. */
-int vl_eal_map_lcores(const cpu_set_t *cpus, unsigned int worker_count, char *map, size_t size);
+/* Writes the --lcores map for these CPUs ("0@0,1@1,2@2"); workers have those that others poll on
+ * only when no more are left. 0, -ENOSPC: fewer CPUs than workers, or -ENOBUFS. */
+int vl_eal_map_lcores(const cpu_set_t *cpus, const cpu_set_t *polled, unsigned int worker_count,
+		      char *map, size_t size);
 
 #endif

@@ -4,9 +4,13 @@
 #include "dataplane/runtime/eal.h"
 
 #include "dataplane/runtime/hugepages.h"
+#include "dataplane/runtime/polled_cpus.h"
 #include "tests/vdev/support.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -213,21 +217,79 @@ static void set_cpus(cpu_set_t *cpus, const int *list, unsigned int count)
 static void test_lcore_map(void)
 {
 	static const int two[] = {0, 1}, scattered[] = {3, 64, 200};
-	cpu_set_t cpus;
+	cpu_set_t cpus, none, polled;
 	char map[64], tiny[10];
 
+	set_cpus(&none, NULL, 0);
 	set_cpus(&cpus, two, 2);
-	CU_ASSERT_EQUAL(vl_eal_map_lcores(&cpus, 2, map, sizeof(map)), 0);
+	CU_ASSERT_EQUAL(vl_eal_map_lcores(&cpus, &none, 2, map, sizeof(map)), 0);
 	CU_ASSERT_STRING_EQUAL(map, "0@(0,1),1@0,2@1");
-	CU_ASSERT_EQUAL(vl_eal_map_lcores(&cpus, 1, map, sizeof(map)), 0);
+	CU_ASSERT_EQUAL(vl_eal_map_lcores(&cpus, &none, 1, map, sizeof(map)), 0);
 	CU_ASSERT_STRING_EQUAL(map, "0@0,1@1");
-	CU_ASSERT_EQUAL(vl_eal_map_lcores(&cpus, 3, map, sizeof(map)), -ENOSPC);
-	CU_ASSERT_EQUAL(vl_eal_map_lcores(&cpus, 2, tiny, sizeof(tiny)), -ENOBUFS);
+	CU_ASSERT_EQUAL(vl_eal_map_lcores(&cpus, &none, 3, map, sizeof(map)), -ENOSPC);
+	CU_ASSERT_EQUAL(vl_eal_map_lcores(&cpus, &none, 2, tiny, sizeof(tiny)), -ENOBUFS);
 	set_cpus(&cpus, scattered, 3);
-	CU_ASSERT_EQUAL(vl_eal_map_lcores(&cpus, 2, map, sizeof(map)), 0);
+	CU_ASSERT_EQUAL(vl_eal_map_lcores(&cpus, &none, 2, map, sizeof(map)), 0);
 	CU_ASSERT_STRING_EQUAL(map, "0@3,1@64,2@200");
-	CU_ASSERT_EQUAL(vl_eal_map_lcores(&cpus, 3, map, sizeof(map)), 0);
+	CU_ASSERT_EQUAL(vl_eal_map_lcores(&cpus, &none, 3, map, sizeof(map)), 0);
 	CU_ASSERT_STRING_EQUAL(map, "0@(3,64,200),1@3,2@64,3@200");
+	/* Others poll on the first: it is for the main lcore at most, then for the last worker. */
+	set_cpus(&polled, scattered, 1);
+	CPU_SET(5, &polled);
+	CU_ASSERT_EQUAL(vl_eal_map_lcores(&cpus, &polled, 1, map, sizeof(map)), 0);
+	CU_ASSERT_STRING_EQUAL(map, "0@64,1@200");
+	CU_ASSERT_EQUAL(vl_eal_map_lcores(&cpus, &polled, 2, map, sizeof(map)), 0);
+	CU_ASSERT_STRING_EQUAL(map, "0@3,1@64,2@200");
+	CU_ASSERT_EQUAL(vl_eal_map_lcores(&cpus, &polled, 3, map, sizeof(map)), 0);
+	CU_ASSERT_STRING_EQUAL(map, "0@(3,64,200),1@64,2@200,3@3");
+	CU_ASSERT_EQUAL(vl_eal_map_lcores(&cpus, &cpus, 1, map, sizeof(map)), 0);
+	CU_ASSERT_STRING_EQUAL(map, "0@200,1@3");
+}
+
+static void *sleep_on(void *context)
+{
+	sem_t *over = context;
+
+	pthread_setname_np(pthread_self(), "rte-worker-7");
+	while (sem_wait(over))
+		continue;
+	return NULL;
+}
+
+/* A thread with a worker's name, of another process, bound to the last CPU. */
+static void test_polled_cpus(void)
+{
+	int ready[2], last = -1;
+	cpu_set_t all, one, found;
+	char byte;
+	pid_t child;
+
+	CU_ASSERT_EQUAL(sched_getaffinity(0, sizeof(all), &all), 0);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (CPU_ISSET(cpu, &all))
+			last = cpu;
+	}
+	set_cpus(&one, &last, 1);
+	CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
+	child = fork();
+	CU_ASSERT_FATAL(child >= 0);
+	if (!child) {
+		pthread_t bound;
+		sem_t over;
+
+		sem_init(&over, 0, 0);
+		pthread_create(&bound, NULL, sleep_on, &over);
+		pthread_setaffinity_np(bound, sizeof(one), &one);
+		usleep(50000); /* till it has its name */
+		_exit(write(ready[1], "", 1) != 1 || pause());
+	}
+	close(ready[1]);
+	CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	vl_find_polled_cpus(&found);
+	CU_ASSERT_TRUE(CPU_ISSET(last, &found));
+	kill(child, SIGKILL);
+	CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
 }
 
 static void test_split_arguments(void)
@@ -283,6 +345,7 @@ int main(int argc, char **argv)
 		{"no_hugepages", test_no_hugepages},
 		{"users_options", test_users_options},
 		{"lcore_map", test_lcore_map},
+		{"polled_cpus", test_polled_cpus},
 		{"split_arguments", test_split_arguments},
 		{"clock", test_clock},
 	};
