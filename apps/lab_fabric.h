@@ -19,6 +19,9 @@
 #include "dataplane/infiniband/switch.h"
 
 /* What a node is, NULL: it is not; owned by the network. A channel adapter is an endpoint too. */
+/* Live. */
+#define VL_LAB_MAX_WORKERS 2u
+
 struct vl_lab_node {
 	struct vl_endpoint *endpoint;
 	struct vl_switch *sw;

@@ -25,7 +25,6 @@
 #include <string.h>
 #include <time.h>
 
-#define MAX_WORKERS     2u
 #define MAX_ENDPOINTS   64u
 #define SENDING_WORKER  0u
 #define SWITCHED_WORKER 1u
@@ -522,7 +521,7 @@ static int check_scenario(struct lab *lab)
 
 int vl_lab_run_live(const struct vl_lab_run *run, char *error, size_t error_size)
 {
-	struct lab lab = {.run = run, .worker_count = run->split ? 1 : MAX_WORKERS};
+	struct lab lab = {.run = run, .worker_count = run->split ? 1 : VL_LAB_MAX_WORKERS};
 	int status = check_scenario(&lab);
 
 	if (!status)

@@ -168,13 +168,16 @@ void vl_lab_meter_begin(struct vl_lab_meter *meter, uint64_t now)
 
 	*reading = (struct vl_reading){
 		.time = now, .received = reading->received, .ports = reading->ports};
+	for (unsigned int i = 0; i < VL_LAB_MAX_WORKERS; i++)
+		reading->times[i] = now;
 }
 
-static void read_endpoint(struct vl_reading *reading, const struct vl_endpoint *endpoint)
+static void read_endpoint(struct vl_reading *reading, unsigned int worker,
+			  const struct vl_endpoint *endpoint)
 {
 	const struct vl_counters *counters = vl_device_counters(endpoint->device);
 
-	reading->arrived += counters->data_bytes_rx;
+	reading->arrived[worker] += counters->data_bytes_rx;
 	reading->cnp_tx += counters->cnp_tx;
 	reading->retransmitted += counters->data_frames_retransmitted;
 }
@@ -235,11 +238,14 @@ void vl_lab_meter_read(struct vl_lab_meter *meter, unsigned int worker, uint64_t
 	const struct vl_lab_fabric *fabric = meter->fabric;
 	const struct vl_scenario *scenario = fabric->scenario;
 
+	meter->reading.times[worker] = now;
+	if (now > meter->reading.time)
+		meter->reading.time = now;
 	for (unsigned int i = 0; i < scenario->node_count; i++) {
 		if (fabric->nodes[i].worker != worker)
 			continue;
 		if (fabric->nodes[i].endpoint)
-			read_endpoint(&meter->reading, fabric->nodes[i].endpoint);
+			read_endpoint(&meter->reading, worker, fabric->nodes[i].endpoint);
 		for (unsigned int port = 0; port < scenario->nodes[i].ports; port++)
 			read_port(meter, i, port, now);
 	}
@@ -258,16 +264,63 @@ static void copy_reading(const struct vl_lab_meter *meter, struct vl_reading *to
 	memcpy(to->ports, from->ports, meter->port_count * sizeof(*to->ports));
 }
 
+/* Of all workers, bit/s between two readings. */
+static double arrival_rate(const struct vl_reading *from, const struct vl_reading *to)
+{
+	double rate = 0;
+
+	for (unsigned int i = 0; i < VL_LAB_MAX_WORKERS; i++) {
+		if (to->times[i] > from->times[i])
+			rate += (double)(to->arrived[i] - from->arrived[i]) * 8 * SECOND /
+				(double)(to->times[i] - from->times[i]);
+	}
+	return rate;
+}
+
+/* Whose times are a node's; any for those that another process runs. */
+static unsigned int worker_of(const struct vl_lab_meter *meter, unsigned int node)
+{
+	unsigned int worker = meter->fabric->nodes[node].worker;
+
+	return worker < VL_LAB_MAX_WORKERS ? worker : 0;
+}
+
+/* bit/s of payload by a queue pair between two readings. */
+static double receiving_rate(const struct vl_lab_meter *meter, const struct vl_scenario_pair *pair,
+			     unsigned int qp, const struct vl_reading *from,
+			     const struct vl_reading *to)
+{
+	unsigned int worker = worker_of(meter, vl_lab_sink(pair));
+
+	return to->times[worker] > from->times[worker]
+		       ? (double)(to->received[qp] - from->received[qp]) * 8 * SECOND /
+				 (double)(to->times[worker] - from->times[worker])
+		       : 0;
+}
+
+static void sample_rates(const struct vl_lab_meter *meter, double *rates)
+{
+	const struct vl_scenario *scenario = meter->fabric->scenario;
+	unsigned int traced = meter->results->traced_count, qp = 0;
+
+	for (unsigned int i = 0; i < scenario->pair_count; i++) {
+		for (uint32_t n = 0; n < scenario->pairs[i].flow->qps && qp < traced; n++, qp++)
+			rates[qp] = receiving_rate(meter, &scenario->pairs[i], qp, &meter->before,
+						   &meter->reading);
+	}
+}
+
 void vl_lab_meter_sample(struct vl_lab_meter *meter)
 {
 	struct vl_results *results = meter->results;
 	const struct vl_reading *now = &meter->reading, *before = &meter->before;
 	const struct vl_lab_port_reading *line = &now->ports[meter->bottleneck];
 	const struct vl_lab_port_reading *line_before = &before->ports[meter->bottleneck];
-	double interval = (double)(now->time - before->time);
+	unsigned int worker = worker_of(meter, meter->fabric->scenario->bottleneck.node);
+	double interval = (double)(now->times[worker] - before->times[worker]);
 	struct vl_sample *sample;
 
-	if (now->time == before->time)
+	if (now->times[worker] == before->times[worker])
 		return;
 	if (results->sample_count < results->sample_capacity) {
 		sample = &results->samples[results->sample_count];
@@ -278,7 +331,7 @@ void vl_lab_meter_sample(struct vl_lab_meter *meter)
 			.queue_mean =
 				(double)(line->queue_area - line_before->queue_area) / interval,
 			.queue_max = line->queue_watermark,
-			.goodput = (double)(now->arrived - before->arrived) * 8 * SECOND / interval,
+			.goodput = arrival_rate(before, now),
 			.ecn_marked = now->ecn_marked - before->ecn_marked,
 			.cnp_tx = now->cnp_tx - before->cnp_tx,
 			.drops = now->drops - before->drops,
@@ -287,9 +340,7 @@ void vl_lab_meter_sample(struct vl_lab_meter *meter)
 			.rates = results->rates +
 				 (size_t)results->sample_count * results->traced_count,
 		};
-		for (unsigned int i = 0; i < results->traced_count; i++)
-			sample->rates[i] = (double)(now->received[i] - before->received[i]) * 8 *
-					   SECOND / interval;
+		sample_rates(meter, sample->rates);
 		results->sample_count++;
 	}
 	for (unsigned int i = 0; i < results->qp_count; i++) {
@@ -360,7 +411,8 @@ static void finish_qp(struct vl_lab_meter *meter, unsigned int qp, unsigned int 
 	struct vl_qp *requester = vl_flow_requester_qp(flow, number);
 	struct vl_qp *responder = vl_flow_responder_qp(flow, number);
 	struct vl_qp_result *result = &meter->results->qps[qp];
-	uint64_t start = meter->window.time, end = meter->last.time;
+	unsigned int worker = worker_of(meter, vl_lab_sink(pair));
+	uint64_t start = meter->window.times[worker], end = meter->last.times[worker];
 	struct vl_cc_report report;
 
 	*result = (struct vl_qp_result){
@@ -394,12 +446,11 @@ static void finish_qp(struct vl_lab_meter *meter, unsigned int qp, unsigned int 
 static void finish_goodput(struct vl_lab_meter *meter)
 {
 	struct vl_results *results = meter->results;
-	double window = (double)(meter->last.time - meter->window.time);
 	double sum = 0, squares = 0, rate, goodput;
 
-	for (unsigned int i = 0; i < results->qp_count && window > 0; i++) {
-		goodput = (double)(meter->last.received[i] - meter->window.received[i]) * 8 *
-			  SECOND / window;
+	for (unsigned int i = 0; i < results->qp_count; i++) {
+		goodput = receiving_rate(meter, results->qps[i].pair, i, &meter->window,
+					 &meter->last);
 		results->goodput += goodput;
 		if (!results->qps[i].pair->crosses_bottleneck)
 			continue;
@@ -411,9 +462,8 @@ static void finish_goodput(struct vl_lab_meter *meter)
 		squares += rate * rate;
 		results->jain_count++;
 	}
-	if (results->workload_count && window > 0)
-		results->goodput =
-			(double)(meter->last.arrived - meter->window.arrived) * 8 * SECOND / window;
+	if (results->workload_count)
+		results->goodput = arrival_rate(&meter->window, &meter->last);
 	if (results->jain_count >= 2 && squares > 0)
 		results->jain = sum * sum / (results->jain_count * squares);
 }
@@ -421,20 +471,25 @@ static void finish_goodput(struct vl_lab_meter *meter)
 static void finish_links(struct vl_lab_meter *meter)
 {
 	const struct vl_lab_port_reading *all, *last, *first;
-	double window = (double)(meter->last.time - meter->window.time);
 	struct vl_link_result *link;
+	unsigned int worker;
+	double window;
 
 	for (unsigned int i = 0; i < meter->port_count; i++) {
 		link = &meter->results->links[i];
 		all = &meter->before.ports[i];
 		last = &meter->last.ports[i];
 		first = &meter->window.ports[i];
+		worker = worker_of(meter, link->node);
+		window = (double)(meter->last.times[worker] - meter->window.times[worker]);
 		link->frames = all->frames;
 		link->bytes = all->bytes;
 		link->pause_ns = all->pause_ns;
 		link->pauses = all->pauses;
 		link->resumes = all->resumes;
 		link->credit_stall_ns = all->credit_stall_ns;
+		link->longest_pause_ns = all->longest_pause_ns;
+		link->longest_credit_stall_ns = all->longest_credit_stall_ns;
 		link->marked = all->marked;
 		link->drops = all->drops;
 		if (window <= 0)

@@ -16,10 +16,12 @@
 
 /* Sums since the start of the run. */
 struct vl_reading {
-	uint64_t time; /* ns */
+	uint64_t time; /* ns, of the last worker's */
+	/* By worker: live, one whose CPU is taken is read long after the other. */
+	uint64_t times[VL_LAB_MAX_WORKERS];
+	uint64_t arrived[VL_LAB_MAX_WORKERS]; /* payload bytes at all of its endpoints */
 	uint64_t ecn_marked, cnp_tx, drops, pauses, retransmitted;
 	struct vl_lab_port_reading *ports; /* as the scenario numbers them */
-	uint64_t arrived;                  /* payload bytes at all endpoints */
 	uint64_t *received;                /* bytes by queue pair */
 };
 

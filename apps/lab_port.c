@@ -5,20 +5,29 @@
 
 #include <string.h>
 
-static uint64_t paused_time(const struct vl_pfc_receiver *pause, uint64_t now)
+static uint64_t paused_time(const struct vl_pfc_receiver *pause, unsigned int priority,
+			    uint64_t now)
 {
-	uint64_t paused = 0, end;
+	uint64_t paused = pause->paused_time[priority], end;
 
+	if (!(pause->paused >> priority & 1))
+		return paused;
+	/* A pause may be over that nothing has asked about since. */
+	end = pause->until[priority] < now ? pause->until[priority] : now;
+	return end > pause->paused_since[priority] ? paused + end - pause->paused_since[priority]
+						   : paused;
+}
+
+static void read_pauses(struct vl_lab_port_reading *reading, const struct vl_pfc_receiver *pause,
+			uint64_t now)
+{
 	for (unsigned int priority = 0; priority < VL_PFC_PRIORITIES; priority++) {
-		paused += pause->paused_time[priority];
-		if (!(pause->paused >> priority & 1))
-			continue;
-		/* A pause may be over that nothing has asked about since. */
-		end = pause->until[priority] < now ? pause->until[priority] : now;
-		if (end > pause->paused_since[priority])
-			paused += end - pause->paused_since[priority];
+		uint64_t paused = paused_time(pause, priority, now);
+
+		reading->pause_ns += paused;
+		if (paused > reading->longest_pause_ns)
+			reading->longest_pause_ns = paused;
 	}
-	return paused;
 }
 
 static void count_pauses(struct vl_lab_port_reading *reading, const struct vl_pfc_sender *pfc)
@@ -54,7 +63,7 @@ static void read_switch_port(const struct vl_switch_port *port, uint64_t now,
 	const struct vl_switch_queue_counters *counters;
 	const struct vl_frame_queue *queue;
 
-	reading->pause_ns = paused_time(&port->pause, now);
+	read_pauses(reading, &port->pause, now);
 	count_pauses(reading, &port->pfc);
 	reading->drops.watchdog = port->counters.drop_watchdog;
 	for (unsigned int i = 0; i < VL_SWITCH_PRIORITIES; i++) {
@@ -79,12 +88,16 @@ static void read_infiniband_port(const struct vl_infiniband_port *port, uint64_t
 				 struct vl_lab_port_reading *reading)
 {
 	const struct vl_infiniband_lane_counters *counters;
+	uint64_t stalled;
 
 	reading->packets = port->counters.port_xmit_pkts;
 	reading->is_held = port->stalled;
 	for (uint8_t lane = 0; lane < VL_INFINIBAND_DATA_LANES; lane++) {
 		counters = &port->lane_counters[lane];
-		reading->credit_stall_ns += vl_infiniband_port_credit_stall(port, lane, now);
+		stalled = vl_infiniband_port_credit_stall(port, lane, now);
+		reading->credit_stall_ns += stalled;
+		if (stalled > reading->longest_credit_stall_ns)
+			reading->longest_credit_stall_ns = stalled;
 		reading->marked += counters->xmit_fecn;
 		reading->drops.head_of_queue += counters->discards_head_of_queue;
 		reading->drops.lifetime += counters->discards_lifetime;
@@ -120,7 +133,7 @@ void vl_lab_port_read(const struct vl_lab_fabric *fabric, unsigned int node, uns
 	} else if (at->adapter) {
 		read_infiniband_port(vl_channel_adapter_port(at->adapter), now, reading);
 	} else {
-		reading->pause_ns = paused_time(&at->endpoint->pause, now);
+		read_pauses(reading, &at->endpoint->pause, now);
 		count_pauses(reading, &at->endpoint->pfc);
 	}
 }

@@ -17,11 +17,12 @@
 #define VL_LAB_QUEUES 15u
 
 struct vl_lab_port_reading {
-	uint64_t frames, bytes;   /* on the line, without what the line adds */
-	uint64_t line_bits;       /* on the line, all included */
-	uint64_t marked;          /* ECN CE or FECN, in the queue or on the line */
-	uint64_t pauses, resumes; /* PFC frames sent */
-	uint64_t pause_ns, credit_stall_ns;
+	uint64_t frames, bytes;             /* on the line, without what the line adds */
+	uint64_t line_bits;                 /* on the line, all included */
+	uint64_t marked;                    /* ECN CE or FECN, in the queue or on the line */
+	uint64_t pauses, resumes;           /* PFC frames sent */
+	uint64_t pause_ns, credit_stall_ns; /* priorities and lanes added */
+	uint64_t longest_pause_ns, longest_credit_stall_ns; /* of one priority, of one lane */
 	struct vl_link_drops drops;
 	uint64_t packets; /* of data that a switch has sent, without its own pauses and credits */
 	bool is_held;     /* packets wait, and PFC or the lack of credits keeps them */

@@ -46,13 +46,13 @@ static void total_link(struct vl_results *results, const struct vl_link_result *
 	totals->pfc_pause_tx += link->pauses;
 	totals->pfc_resume_tx += link->resumes;
 	totals->pfc_paused_ns += link->pause_ns;
-	if (link->pause_ns > results->most_paused_ns) {
-		results->most_paused_ns = link->pause_ns;
+	if (link->longest_pause_ns > results->most_paused_ns) {
+		results->most_paused_ns = link->longest_pause_ns;
 		results->most_paused_node = results->scenario->nodes[link->node].name;
 	}
 	totals->credit_stall_ns += link->credit_stall_ns;
-	if (link->credit_stall_ns > results->most_stalled_ns) {
-		results->most_stalled_ns = link->credit_stall_ns;
+	if (link->longest_credit_stall_ns > results->most_stalled_ns) {
+		results->most_stalled_ns = link->longest_credit_stall_ns;
 		results->most_stalled_node = results->scenario->nodes[link->node].name;
 	}
 #define ADD_LINK_DROP(name, where, meaning) add_link_drop(results, where, #name, link->drops.name);

@@ -103,9 +103,11 @@ struct vl_link_result {
 	uint64_t pauses, resumes; /* PFC frames sent, refreshed ones included, whole run */
 	uint64_t credit_stall_ns; /* that a lane had packets but no credits, whole run, lanes added
 				   */
-	uint64_t marked;          /* ECN CE or FECN, here, whole run */
-	double queue_mean;        /* bytes in the window, of all queues; 0 where there are none */
-	uint64_t queue_max;       /* bytes in the window */
+	/* Of the one priority, or lane, that was held longest: no more than the run. */
+	uint64_t longest_pause_ns, longest_credit_stall_ns;
+	uint64_t marked;            /* ECN CE or FECN, here, whole run */
+	double queue_mean;          /* bytes in the window, of all queues; 0 where there are none */
+	uint64_t queue_max;         /* bytes in the window */
 	struct vl_link_drops drops; /* frames, whole run */
 };
 

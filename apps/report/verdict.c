@@ -209,7 +209,7 @@ static double find_too_long(const struct vl_results *results, const struct vl_li
 	for (unsigned int i = 0; i < results->link_count; i++) {
 		const struct vl_link_result *link = &results->links[i];
 
-		if (!link->rate || !stood_still(results, link->credit_stall_ns))
+		if (!link->rate || !stood_still(results, link->longest_credit_stall_ns))
 			continue;
 		delay = vl_scenario_port(scenario, link->node, link->port)->cable->links->delay;
 		time = 2 * delay + packet * 8000000000u / link->rate;
