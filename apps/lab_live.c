@@ -12,12 +12,15 @@
 #include "apps/lab_measure.h"
 #include "apps/lab_route.h"
 #include "apps/lab_run.h"
+#include "apps/lab_storm.h"
 #include "apps/lab_workload.h"
 #include "apps/scenario/switch_config.h"
 #include "dataplane/capture/live.h"
 #include "dataplane/port/port.h"
 #include "dataplane/runtime/eal.h"
 #include "dataplane/runtime/live_network.h"
+
+#include "transport/wire/packet.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -35,14 +38,22 @@
 /* Rounds of workers are shorter than that, unless something else has their CPU. */
 #define CAPTURE_DELAY UINT64_C(5000000)
 
+/* Rings hold what comes while the far worker does something else, and what they hold still comes
+ * after a pause: as few as one worker leaves to the other in a usual round. */
+static const struct vl_live_network_config network_config = {.worker_count = VL_LAB_MAX_WORKERS,
+							     .ring_size = 128};
+
 struct lab {
 	const struct vl_lab_run *run;
 	struct vl_live_network *network;
 	struct vl_live_node **nodes;
 	struct vl_lab_fabric *fabric;
 	struct vl_lab_meter *meter;
+	struct vl_lab_storms *storms;
 	struct vl_live_capture *capture; /* NULL: none */
 	unsigned int worker_count;
+	bool is_any_lossless;      /* some switch's priority group */
+	uint64_t polling_headroom; /* bytes that each of these has beyond its configuration */
 	struct vl_port *ports[VL_LAB_MAX_WIRES]; /* as the split numbers them */
 	struct vl_fabric_link no_link;           /* of nodes that run elsewhere */
 	struct vl_error error;
@@ -88,6 +99,13 @@ static void choose_workers(struct lab *lab)
 		lab->fabric->nodes[vl_lab_sink(&scenario->pairs[i])].worker = SWITCHED_WORKER;
 }
 
+/* Bytes that come after a pause was asked for, and that no cable holds. */
+static uint64_t polling_headroom(const struct vl_scenario *scenario)
+{
+	return (uint64_t)vl_live_network_frames_between(&network_config) *
+	       (vl_scenario_mtu(scenario) + VL_MAX_HEADER_LENGTH);
+}
+
 static struct vl_live_node *add_ethernet_node(struct lab *lab, unsigned int node)
 {
 	const struct vl_scenario *scenario = lab->run->scenario;
@@ -105,6 +123,8 @@ static struct vl_live_node *add_ethernet_node(struct lab *lab, unsigned int node
 		vl_error_set(&lab->error, -ENOMEM, "out of memory");
 		return NULL;
 	}
+	lab->polling_headroom = polling_headroom(scenario);
+	lab->is_any_lossless |= vl_scenario_add_headroom(sw, lab->polling_headroom);
 	added = vl_live_network_add_switch(lab->network, worker, scenario->nodes[node].name, sw,
 					   &lab->error);
 	free(sw);
@@ -354,13 +374,38 @@ static int finish_capture(struct lab *lab, int status)
 	return status;
 }
 
+static uint64_t turn_storm(void *context, uint64_t now)
+{
+	return vl_lab_storm_turn(context, now);
+}
+
+/* Each on the worker of its endpoint. */
+static int add_storms(struct lab *lab)
+{
+	int status = vl_lab_storms_create(lab->fabric, &lab->storms);
+
+	if (status)
+		return vl_error_set(&lab->error, status, "out of memory");
+	for (unsigned int i = 0; i < vl_lab_storm_count(lab->storms); i++) {
+		struct vl_lab_storm *storm = vl_lab_storm(lab->storms, i);
+		struct vl_live_timer timer = {turn_storm, storm, storm->config->start, NULL};
+
+		status = vl_live_network_add_timer(lab->nodes[storm->node], &timer, &lab->error);
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
 static int build(struct lab *lab)
 {
-	const struct vl_live_network_config config = {.worker_count = lab->worker_count};
+	struct vl_live_network_config config = network_config;
 	const struct vl_lab_workload_host host = {0}; /* endpoints are polled all the time */
 	const struct vl_scenario *scenario = lab->run->scenario;
-	int status = start_eal(lab, &config);
+	int status;
 
+	config.worker_count = lab->worker_count;
+	status = start_eal(lab, &config);
 	if (status)
 		return status;
 	lab->network = vl_live_network_create(&config, &lab->error);
@@ -379,6 +424,8 @@ static int build(struct lab *lab)
 		status = add_wires(lab);
 	if (!status)
 		status = route(lab);
+	if (!status)
+		status = add_storms(lab);
 	if (!status)
 		status = add_capture(lab);
 	if (!status)
@@ -498,25 +545,26 @@ static void read_workers(const struct lab *lab)
 static int check_scenario(struct lab *lab)
 {
 	const struct vl_scenario *scenario = lab->run->scenario;
-	unsigned int switches = scenario->node_count - scenario->endpoint_count;
 
 	if (scenario->endpoint_count > MAX_ENDPOINTS)
 		return vl_error_set(&lab->error, -EINVAL,
 				    "%u endpoints are more than %u workers run in real time: at "
 				    "most %u; virtual time, without --live, runs them",
 				    scenario->endpoint_count, lab->worker_count, MAX_ENDPOINTS);
-	if (scenario->storms.count && !vl_scenario_is_infiniband(scenario))
-		return vl_error_set(&lab->error, -EINVAL,
-				    "storms are for virtual time; take them out, or leave --live "
-				    "out");
-	for (unsigned int i = 0; !vl_scenario_is_infiniband(scenario) && i < switches; i++) {
-		if (scenario->built_switches[i].cut_through)
-			return vl_error_set(&lab->error, -EINVAL,
-					    "switch %s: cut_through is for virtual time; take it "
-					    "out, or leave --live out",
-					    scenario->built_switches[i].name);
-	}
 	return 0;
+}
+
+/* From the same scenario in virtual time. */
+static void say_what_differs(const struct lab *lab)
+{
+	if (lab->is_any_lossless)
+		fprintf(stderr,
+			"verbline lab: live, headroom of lossless groups is %" PRIu64
+			" KB larger than it would be in virtual time, for what waits between "
+			"workers; so this run does not show whether it suffices for the cables\n",
+			lab->polling_headroom / 1000);
+	if (lab->run->scenario->sample_interval < SLEEP)
+		fprintf(stderr, "verbline lab: live, sample_interval is 1ms at least\n");
 }
 
 int vl_lab_run_live(const struct vl_lab_run *run, char *error, size_t error_size)
@@ -526,8 +574,8 @@ int vl_lab_run_live(const struct vl_lab_run *run, char *error, size_t error_size
 
 	if (!status)
 		status = build(&lab);
-
 	if (!status) {
+		say_what_differs(&lab);
 		status = run_to_end(&lab);
 		vl_live_network_stop(lab.network);
 		read_workers(&lab);
@@ -544,6 +592,7 @@ int vl_lab_run_live(const struct vl_lab_run *run, char *error, size_t error_size
 	vl_lab_meter_destroy(lab.meter);
 	vl_lab_fabric_destroy(lab.fabric);
 	vl_live_network_destroy(lab.network);
+	vl_lab_storms_destroy(lab.storms);
 	for (unsigned int i = 0; i < VL_LAB_MAX_WIRES; i++)
 		vl_port_close(lab.ports[i]);
 	free(lab.nodes);

@@ -7,15 +7,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* One endpoint's. */
 struct storm {
-	struct vl_event event;
-	const struct vl_scenario_storm *config;
+	struct vl_lab_storm storm;
+	struct vl_event event; /* virtual time's */
 	struct vl_network *network;
 	struct vl_node *node;
-	uint8_t priorities;
-	bool is_pausing;
-	uint64_t began; /* ns; the pause */
 };
 
 struct vl_lab_storms {
@@ -23,54 +19,26 @@ struct vl_lab_storms {
 	struct storm storms[];
 };
 
-static void set_pausing(struct storm *storm, bool pause)
-{
-	storm->is_pausing = pause;
-	for (uint8_t priority = 0; priority < VL_PFC_PRIORITIES; priority++) {
-		if (storm->priorities & 1u << priority)
-			vl_endpoint_pause_peer(vl_node_endpoint(storm->node), priority, pause);
-	}
-	vl_network_wake(storm->network, storm->node);
-}
+/* ---- What there is ----------------------------------------------------------------------- */
 
-/* A pause begins, or ends. */
-static void turn(struct vl_event *event, uint64_t now)
-{
-	struct storm *storm = (struct storm *)((char *)event - offsetof(struct storm, event));
-	struct vl_executor *executor = vl_network_executor(storm->network);
-	const struct vl_scenario_storm *config = storm->config;
-
-	set_pausing(storm, !storm->is_pausing);
-	if (storm->is_pausing) {
-		storm->began = now;
-		if (config->duration)
-			vl_executor_schedule(executor, event, now + config->duration);
-	} else if (config->period) {
-		vl_executor_schedule(executor, event, storm->began + config->period);
-	}
-}
-
-static void add(struct vl_lab_storms *storms, const struct vl_scenario *scenario,
-		const struct vl_scenario_storm *config, struct vl_network *network,
-		struct vl_node **nodes)
+static void add(struct vl_lab_storms *storms, const struct vl_lab_fabric *fabric,
+		const struct vl_scenario_storm *config)
 {
 	for (unsigned int i = 0; i < config->count; i++) {
-		struct storm *storm = &storms->storms[storms->count++];
+		unsigned int node = config->first + i * config->stride;
 
-		*storm = (struct storm){
+		storms->storms[storms->count++].storm = (struct vl_lab_storm){
 			.config = config,
-			.network = network,
-			.node = nodes[config->first + i * config->stride],
-			.priorities = vl_scenario_data_priorities(scenario),
+			.endpoint = fabric->nodes[node].endpoint,
+			.node = node,
+			.priorities = vl_scenario_data_priorities(fabric->scenario),
 		};
-		vl_event_init(&storm->event, turn);
-		vl_executor_schedule(vl_network_executor(network), &storm->event, config->start);
 	}
 }
 
-int vl_lab_storms_create(const struct vl_scenario *scenario, struct vl_network *network,
-			 struct vl_node **nodes, struct vl_lab_storms **storms)
+int vl_lab_storms_create(const struct vl_lab_fabric *fabric, struct vl_lab_storms **storms)
 {
+	const struct vl_scenario *scenario = fabric->scenario;
 	const struct vl_scenario_storm *configs = scenario->storms.elements;
 	unsigned int count = 0;
 
@@ -82,14 +50,76 @@ int vl_lab_storms_create(const struct vl_scenario *scenario, struct vl_network *
 	if (!count)
 		return 0;
 	*storms = calloc(1, sizeof(**storms) + count * sizeof(struct storm));
-	if (!*storms || vl_executor_reserve(vl_network_executor(network), count))
+	if (!*storms)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < scenario->storms.count; i++)
-		add(*storms, scenario, &configs[i], network, nodes);
+		add(*storms, fabric, &configs[i]);
 	return 0;
 }
 
 void vl_lab_storms_destroy(struct vl_lab_storms *storms)
 {
 	free(storms);
+}
+
+unsigned int vl_lab_storm_count(const struct vl_lab_storms *storms)
+{
+	return storms ? storms->count : 0;
+}
+
+struct vl_lab_storm *vl_lab_storm(struct vl_lab_storms *storms, unsigned int number)
+{
+	return &storms->storms[number].storm;
+}
+
+/* ---- Its course -------------------------------------------------------------------------- */
+
+static void set_pausing(struct vl_lab_storm *storm, bool pause)
+{
+	storm->is_pausing = pause;
+	for (uint8_t priority = 0; priority < VL_PFC_PRIORITIES; priority++) {
+		if (storm->priorities & 1u << priority)
+			vl_endpoint_pause_peer(storm->endpoint, priority, pause);
+	}
+}
+
+uint64_t vl_lab_storm_turn(struct vl_lab_storm *storm, uint64_t now)
+{
+	const struct vl_scenario_storm *config = storm->config;
+
+	set_pausing(storm, !storm->is_pausing);
+	if (storm->is_pausing) {
+		storm->began = now;
+		return config->duration ? now + config->duration : UINT64_MAX;
+	}
+	return config->period ? storm->began + config->period : UINT64_MAX;
+}
+
+static void turn(struct vl_event *event, uint64_t now)
+{
+	struct storm *storm = (struct storm *)((char *)event - offsetof(struct storm, event));
+	uint64_t next = vl_lab_storm_turn(&storm->storm, now);
+
+	vl_network_wake(storm->network, storm->node);
+	if (next != UINT64_MAX)
+		vl_executor_schedule(vl_network_executor(storm->network), event, next);
+}
+
+int vl_lab_storms_schedule(struct vl_lab_storms *storms, struct vl_network *network,
+			   struct vl_node **nodes)
+{
+	struct vl_executor *executor = vl_network_executor(network);
+	unsigned int count = vl_lab_storm_count(storms);
+
+	if (count && vl_executor_reserve(executor, count))
+		return -ENOMEM;
+	for (unsigned int i = 0; i < count; i++) {
+		struct storm *storm = &storms->storms[i];
+
+		storm->network = network;
+		storm->node = nodes[storm->storm.node];
+		vl_event_init(&storm->event, turn);
+		vl_executor_schedule(executor, &storm->event, storm->storm.config->start);
+	}
+	return 0;
 }

@@ -43,7 +43,7 @@ struct vl_node {
 	uint32_t number; /* of vl_network_manage_subnet: among the InfiniBand nodes */
 	uint32_t port_count;
 	struct vl_network_port *ports;
-	uint32_t distance; /* of vl_network_route: hops to the endpoint that is being routed to */
+	uint32_t route_number; /* of vl_network_route: among all nodes */
 };
 
 struct vl_network {

@@ -3,90 +3,67 @@
 
 /* Routes of Ethernet switches. */
 
+#include "dataplane/fabric/routes.h"
 #include "dataplane/network_private.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
-#define UNREACHED UINT32_MAX
-
-struct search {
-	struct vl_node **queue;
-	uint32_t *ways; /* of one switch */
-};
-
-/* Breadth first from an endpoint outward, over switches. */
-static void measure_distances(struct vl_network *network, struct vl_node *endpoint,
-			      struct vl_node **queue)
+static const struct vl_node *node_of(const struct vl_network *network, uint32_t number)
 {
-	uint32_t head = 0, tail = 0;
+	const struct vl_node *node = network->first;
 
-	for (struct vl_node *node = network->first; node; node = node->next)
-		node->distance = UNREACHED;
-	endpoint->distance = 0;
-	queue[tail++] = endpoint;
-	while (head < tail) {
-		struct vl_node *node = queue[head++];
+	while (node->next && node->route_number != number)
+		node = node->next;
+	return node;
+}
 
+static uint32_t number_nodes(struct vl_network *network)
+{
+	uint32_t number = 0, ports = 0;
+
+	for (struct vl_node *node = network->first; node; node = node->next) {
+		node->route_number = number++;
+		ports += node->port_count;
+	}
+	return ports;
+}
+
+static void describe(const struct vl_network *network, struct vl_routes_graph *graph)
+{
+	uint32_t port = 0;
+
+	for (const struct vl_node *node = network->first; node; node = node->next) {
+		graph->nodes[node->route_number] = (struct vl_routes_node){
+			.sw = node->sw,
+			.mac = node->kind == VL_NODE_ENDPOINT ? node->endpoint->mac : NULL,
+			.first_port = port,
+			.port_count = node->port_count,
+		};
 		for (uint32_t i = 0; i < node->port_count; i++) {
 			const struct vl_network_port *peer = node->ports[i].peer;
 
-			if (!peer || !peer->node->sw || peer->node->distance != UNREACHED)
-				continue;
-			peer->node->distance = node->distance + 1;
-			queue[tail++] = peer->node;
+			graph->neighbours[port++] =
+				peer ? peer->node->route_number : VL_ROUTES_NO_NODE;
 		}
 	}
 }
 
-/* A switch sends by each port whose neighbour is nearer. */
-static int add_ways(struct vl_network *network, const struct vl_node *node,
-		    const struct vl_node *endpoint, uint32_t *ways)
-{
-	uint32_t count = 0;
-
-	if (node->distance == UNREACHED)
-		return vl_network_fail(network, -ENETUNREACH, "%s has no way to %s", node->name,
-				       endpoint->name);
-	for (uint32_t i = 0; i < node->port_count; i++) {
-		const struct vl_network_port *peer = node->ports[i].peer;
-
-		if (peer && peer->node->distance == node->distance - 1)
-			ways[count++] = i;
-	}
-	if (vl_switch_add_ways(node->sw, endpoint->endpoint->mac, ways, count))
-		return vl_network_fail(network, -ENOMEM, "no memory for routes of %s", node->name);
-	return 0;
-}
-
-static int route_to(struct vl_network *network, struct vl_node *endpoint,
-		    const struct search *search)
-{
-	int error = 0;
-
-	measure_distances(network, endpoint, search->queue);
-	for (struct vl_node *node = network->first; node && !error; node = node->next) {
-		if (node->sw)
-			error = add_ways(network, node, endpoint, search->ways);
-	}
-	return error;
-}
-
 int vl_network_route(struct vl_network *network)
 {
-	struct search search = {
-		.queue = malloc((network->node_count + 1) * sizeof(struct vl_node *)),
-		.ways = malloc(VL_SWITCH_MAX_PORTS * sizeof(uint32_t)),
-	};
-	int error = 0;
+	uint32_t ports = number_nodes(network), from, to;
+	struct vl_routes_graph graph = vl_routes_graph_create(network->node_count, ports);
+	int error;
 
-	if (!search.queue || !search.ways)
-		error = vl_network_fail(network, -ENOMEM, "no memory for routes");
-	for (struct vl_node *node = network->first; node && !error; node = node->next) {
-		if (node->kind == VL_NODE_ENDPOINT)
-			error = route_to(network, node, &search);
-	}
-	free(search.queue);
-	free(search.ways);
+	if (!graph.nodes)
+		return vl_network_fail(network, -ENOMEM, "no memory for routes");
+	describe(network, &graph);
+	error = vl_routes_set(&graph, &from, &to);
+	if (error == -ENETUNREACH)
+		vl_network_fail(network, error, "%s has no way to %s", node_of(network, from)->name,
+				node_of(network, to)->name);
+	else if (error)
+		vl_network_fail(network, error, "no memory for routes of %s",
+				node_of(network, from)->name);
+	vl_routes_graph_destroy(&graph);
 	return error;
 }

@@ -199,6 +199,15 @@ void vl_pfc_receiver_ignore(struct vl_pfc_receiver *receiver, uint8_t priorities
 	find_next_change(receiver);
 }
 
+void vl_pfc_receiver_hold(struct vl_pfc_receiver *receiver, uint64_t until)
+{
+	for (unsigned int i = 0; i < VL_PFC_PRIORITIES; i++) {
+		if (receiver->paused >> i & 1 && receiver->until[i] < until)
+			receiver->until[i] = until;
+	}
+	find_next_change(receiver);
+}
+
 bool vl_pfc_receiver_update(struct vl_pfc_receiver *receiver, uint64_t now)
 {
 	uint8_t before = receiver->paused;

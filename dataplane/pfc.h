@@ -80,6 +80,8 @@ void vl_pfc_receiver_take(struct vl_pfc_receiver *receiver, const struct vl_pfc 
 /* From now on, these priorities obey no pause, and those that they are under end; all others do.
  * Frames are counted all the same. */
 void vl_pfc_receiver_ignore(struct vl_pfc_receiver *receiver, uint8_t priorities, uint64_t now);
+/* Pauses in force last until then at least, unless a frame ends them. */
+void vl_pfc_receiver_hold(struct vl_pfc_receiver *receiver, uint64_t until);
 /* Brings receiver->paused to now; true if it changed. Cheap while now < next_change. */
 bool vl_pfc_receiver_update(struct vl_pfc_receiver *receiver, uint64_t now);
 /* Nanoseconds that a priority was paused until now, of a receiver brought to now. */

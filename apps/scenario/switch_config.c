@@ -345,6 +345,53 @@ struct vl_switch_config *vl_scenario_switch_config(const struct vl_scenario *sce
 	return config;
 }
 
+/* Ports that are alike share a configuration. */
+static bool is_first_with_it(const struct vl_switch_config *config, unsigned int port)
+{
+	for (unsigned int i = 0; i < port; i++) {
+		if (config->by_port[i] == config->by_port[port])
+			return false;
+	}
+	return true;
+}
+
+static bool add_to_groups(struct vl_switch_config *config, struct vl_switch_port_config *port,
+			  uint64_t group_bytes, uint64_t memory_bytes)
+{
+	bool is_any_lossless = false;
+
+	for (unsigned int i = 0; i < VL_SWITCH_PRIORITIES; i++) {
+		struct vl_buffer_group_config *group = &port->groups[i];
+		struct vl_buffer_pool_config *pool = &config->pools[group->pool];
+
+		if (!group->lossless)
+			continue;
+		is_any_lossless = true;
+		group->headroom += group_bytes;
+		config->buffer += memory_bytes;
+		if (!config->pool_count)
+			continue;
+		pool->size += memory_bytes;
+		if (pool->shared_headroom)
+			pool->shared_headroom += memory_bytes;
+	}
+	return is_any_lossless;
+}
+
+bool vl_scenario_add_headroom(struct vl_switch_config *config, uint64_t bytes)
+{
+	bool is_any_lossless = false;
+
+	/* Ports' configurations are part of the block that the whole is. */
+	for (unsigned int i = 0; i < config->ports; i++)
+		is_any_lossless |=
+			add_to_groups(config, (struct vl_switch_port_config *)config->by_port[i],
+				      is_first_with_it(config, i) ? bytes : 0, bytes);
+	if (config->ports)
+		config->port = *config->by_port[0];
+	return is_any_lossless;
+}
+
 bool vl_scenario_marking(const struct vl_scenario *scenario, const struct vl_scenario_switch *sw,
 			 unsigned int port, struct vl_red_curve *curve)
 {

@@ -11,6 +11,9 @@
  * put in. One block of memory, to be freed. NULL: no memory. */
 struct vl_switch_config *vl_scenario_switch_config(const struct vl_scenario *scenario,
 						   const struct vl_scenario_switch *sw);
+/* Adds so many bytes to the headroom of each lossless group of such a configuration, and to the
+ * memory, so that as much as before is shared. False: no group is lossless. */
+bool vl_scenario_add_headroom(struct vl_switch_config *config, uint64_t bytes);
 /* The curve by which a port marks data, of the lowest of its priorities. False: it does not. */
 bool vl_scenario_marking(const struct vl_scenario *scenario, const struct vl_scenario_switch *sw,
 			 unsigned int port, struct vl_red_curve *curve);

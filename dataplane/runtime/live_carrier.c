@@ -93,7 +93,7 @@ int vl_live_network_carry(struct vl_live_network *network, struct vl_live_node *
 		return -EINVAL;
 	result = check_wire(wire, from, link, error);
 	if (!result)
-		result = vl_live_make_link(network, from, node->worker, config, error);
+		result = vl_live_make_link(network, from, node->worker, false, config, error);
 	if (result)
 		return result;
 	from->carrier = calloc(1, sizeof(*from->carrier));

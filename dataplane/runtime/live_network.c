@@ -32,6 +32,11 @@ static struct vl_live_network_config with_defaults(const struct vl_live_network_
 	return filled;
 }
 
+uint32_t vl_live_network_frames_between(const struct vl_live_network_config *config)
+{
+	return with_defaults(config).ring_size + 4 * VL_LIVE_TRANSMIT_BURST;
+}
+
 uint32_t vl_live_network_megabytes(const struct vl_live_network_config *config)
 {
 	struct vl_live_network_config filled = with_defaults(config);
@@ -78,7 +83,9 @@ struct vl_live_network *vl_live_network_create(const struct vl_live_network_conf
 			     config->ring_size, MAX_RING_SIZE);
 		return NULL;
 	}
-	network = calloc(1, sizeof(*network));
+	network = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*network));
+	if (network)
+		memset(network, 0, sizeof(*network));
 	if (!network) {
 		vl_error_set(error, -ENOMEM, "live network: no memory");
 		return NULL;
@@ -109,6 +116,12 @@ static void release_port(struct live_port *port)
 
 static void destroy_node(struct vl_live_node *node)
 {
+	while (node->timers) {
+		struct vl_live_timer *timer = node->timers;
+
+		node->timers = timer->next;
+		free(timer);
+	}
 	for (uint32_t i = 0; i < node->port_count; i++)
 		release_port(&node->ports[i]);
 	if (!node->adapter)
@@ -354,8 +367,8 @@ void vl_live_check_vcrc(struct live_port *port)
 }
 
 int vl_live_make_link(struct vl_live_network *network, struct live_port *port,
-		      unsigned int peer_worker, const struct vl_link_config *config,
-		      struct vl_error *error)
+		      unsigned int peer_worker, bool delivers_head,
+		      const struct vl_link_config *config, struct vl_error *error)
 {
 	static unsigned int made;
 	/* Links made from one configuration must not lose the same frames. */
@@ -364,6 +377,7 @@ int vl_live_make_link(struct vl_live_network *network, struct live_port *port,
 	char name[RTE_RING_NAMESIZE];
 
 	filled.seed = vl_random_next(&random);
+	filled.delivers_head = delivers_head;
 	filled.type = vl_live_is_infiniband(port->node) ? VL_LINK_INFINIBAND : VL_LINK_ETHERNET;
 	if (!filled.slack)
 		filled.slack = VL_LIVE_SLACK_NS;
@@ -385,16 +399,22 @@ int vl_live_make_link(struct vl_live_network *network, struct live_port *port,
 	return 0;
 }
 
+static bool cuts_through(const struct vl_live_node *node)
+{
+	return node->sw && node->sw->config.cut_through;
+}
+
 static int make_links(struct vl_live_network *network, struct live_port *a, struct live_port *b,
 		      const struct vl_link_config *forward, const struct vl_link_config *backward,
 		      struct vl_error *error)
 {
-	int result = vl_live_make_link(network, a, b->node->worker, forward, error);
+	int result = vl_live_make_link(network, a, b->node->worker, cuts_through(b->node), forward,
+				       error);
 
 	if (result)
 		return result;
-	result = vl_live_make_link(network, b, a->node->worker, backward ? backward : forward,
-				   error);
+	result = vl_live_make_link(network, b, a->node->worker, cuts_through(a->node),
+				   backward ? backward : forward, error);
 	if (result) {
 		rte_ring_free(a->ring);
 		a->ring = NULL;
@@ -431,6 +451,22 @@ int vl_live_network_connect(struct vl_live_network *network, struct vl_live_node
 	return make_links(network, &a->ports[port_a], &b->ports[port_b], forward, backward, error);
 }
 
+int vl_live_network_add_timer(struct vl_live_node *node, const struct vl_live_timer *timer,
+			      struct vl_error *error)
+{
+	struct vl_live_timer *added;
+
+	if (!node->endpoint)
+		return vl_error_set(error, -EINVAL, "%s: only endpoints have timers", node->name);
+	added = malloc(sizeof(*added));
+	if (!added)
+		return vl_error_set(error, -ENOMEM, "%s: no memory", node->name);
+	*added = *timer;
+	added->next = node->timers;
+	node->timers = added;
+	return 0;
+}
+
 void vl_live_network_set_tap(struct vl_live_node *node, uint32_t port,
 			     const struct vl_frame_tap *tap)
 {
@@ -442,56 +478,6 @@ struct vl_fabric_link *vl_live_network_link(const struct vl_live_node *node, uin
 	if (port >= node->port_count || (!node->ports[port].peer && !node->ports[port].carrier))
 		return NULL;
 	return &node->ports[port].link;
-}
-
-/* Breadth first from an endpoint outward: each switch reached for the first time sends by the port
- * on which it was reached. */
-static int route_to(struct vl_live_network *network, struct vl_live_node *endpoint,
-		    struct vl_live_node **queue, struct vl_error *error)
-{
-	uint32_t head = 0, tail = 0;
-
-	for (struct vl_live_node *node = network->first; node; node = node->next)
-		node->visited = false;
-	queue[tail++] = endpoint;
-	while (head < tail) {
-		struct vl_live_node *node = queue[head++];
-
-		for (uint32_t i = 0; i < node->port_count; i++) {
-			struct live_port *peer = node->ports[i].peer;
-
-			if (!peer || !peer->node->sw || peer->node->visited)
-				continue;
-			peer->node->visited = true;
-			if (vl_switch_add_route(peer->node->sw, endpoint->endpoint->mac,
-						peer->number))
-				return vl_error_set(error, -ENOMEM, "no memory for routes of %s",
-						    peer->node->name);
-			queue[tail++] = peer->node;
-		}
-	}
-	for (struct vl_live_node *node = network->first; node; node = node->next) {
-		if (node->sw && !node->visited)
-			return vl_error_set(error, -ENETUNREACH, "%s has no way to %s", node->name,
-					    endpoint->name);
-	}
-	return 0;
-}
-
-int vl_live_network_route(struct vl_live_network *network, struct vl_error *error)
-{
-	struct vl_live_node **queue =
-		malloc((network->node_count + 1) * sizeof(struct vl_live_node *));
-	int result = 0;
-
-	if (!queue)
-		return vl_error_set(error, -ENOMEM, "no memory for routes");
-	for (struct vl_live_node *node = network->first; node && !result; node = node->next) {
-		if (node->endpoint && !node->adapter)
-			result = route_to(network, node, queue, error);
-	}
-	free(queue);
-	return result;
 }
 
 /* ---- Running --------------------------------------------------------------------------- */

@@ -65,6 +65,10 @@ struct vl_live_counters {
 
 struct vl_live_network *vl_live_network_create(const struct vl_live_network_config *config,
 					       struct vl_error *error);
+/* Frames that may come by a link after its far end was asked to pause, beyond those that its cable
+ * holds: a ring of them, what is in flight for want of a round, and a burst for each of the rounds
+ * in which the pause is asked for, comes, and takes force. */
+uint32_t vl_live_network_frames_between(const struct vl_live_network_config *config);
 /* Megabytes that EAL needs for it. */
 uint32_t vl_live_network_megabytes(const struct vl_live_network_config *config);
 /* Stops, then destroys the nodes and their devices too. NULL is allowed. */
@@ -100,10 +104,21 @@ int vl_live_network_connect(struct vl_live_network *network, struct vl_live_node
 /* Shows every frame at a node's port, on the node's worker; before the start. NULL: none. */
 void vl_live_network_set_tap(struct vl_live_node *node, uint32_t port,
 			     const struct vl_frame_tap *tap);
+/* Runs on the worker of an endpoint when it is due (ns; as soon as the worker comes round), and
+ * says when it is due again; UINT64_MAX: never. */
+struct vl_live_timer {
+	uint64_t (*run)(void *context, uint64_t now);
+	void *context;
+	uint64_t due;
+	struct vl_live_timer *next; /* the network's */
+};
+/* Before the start; the timer is copied. -EINVAL: the node is no endpoint. */
+int vl_live_network_add_timer(struct vl_live_node *node, const struct vl_live_timer *timer,
+			      struct vl_error *error);
 /* The link that leaves a node by a port; NULL: none. */
 struct vl_fabric_link *vl_live_network_link(const struct vl_live_node *node, uint32_t port);
-/* Gives every Ethernet switch a route to every endpoint, by the fewest hops. InfiniBand's are the
- * subnet manager's to set. -ENETUNREACH. */
+/* Gives every Ethernet switch routes to every endpoint, by the fewest hops, and by all equal ways
+ * (dataplane/fabric/routes.h). InfiniBand's are the subnet manager's to set. -ENETUNREACH. */
 int vl_live_network_route(struct vl_live_network *network, struct vl_error *error);
 
 /* ---- Links that leave the process -------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #ifndef VERBLINE_RUNTIME_LIVE_NODE_H
 #define VERBLINE_RUNTIME_LIVE_NODE_H
 
+#include <rte_common.h>
 #include <rte_ring.h>
 
 #include <stdbool.h>
@@ -18,6 +19,9 @@
 
 #define VL_LIVE_MAX_WIRES      16u
 #define VL_LIVE_MAX_WIRE_LINKS 64u
+
+/* Frames that a port sends in one round at most. */
+#define VL_LIVE_TRANSMIT_BURST 64u
 
 struct live_port;
 
@@ -62,10 +66,11 @@ struct vl_live_node {
 	struct vl_switch *sw;         /* or */
 	struct vl_infiniband_switch *infiniband_switch;
 	struct vl_channel_adapter *adapter;
+	struct vl_live_timer *timers; /* of an endpoint */
 	uint32_t port_count;
 	struct live_port *ports;
-	bool has_news; /* endpoint: frames came or went since the application ran */
-	bool visited;  /* by vl_live_network_route */
+	bool has_news;         /* endpoint: frames came or went since the application ran */
+	uint32_t route_number; /* of vl_live_network_route: among all nodes */
 };
 
 /* The part of the network that one worker runs. */
@@ -79,7 +84,8 @@ struct live_part {
 	uint32_t outgoing_count, incoming_count;
 	struct live_wire *wires[VL_LIVE_MAX_WIRES]; /* whose queues the worker uses */
 	uint32_t wire_count;
-	uint64_t last_round; /* ns */
+	/* ns; read by other workers. Each part has cache lines of its own. */
+	_Alignas(RTE_CACHE_LINE_SIZE) _Atomic uint64_t last_round;
 	uint64_t overruns, late_rounds, late_time;
 };
 
@@ -105,10 +111,10 @@ static inline bool vl_live_is_infiniband(const struct vl_live_node *node)
 void vl_live_check_vcrc(struct live_port *port);
 /* 0, or an error: there is no such port, or it has a link. */
 int vl_live_check_port(const struct vl_live_node *node, uint32_t port, struct vl_error *error);
-/* The link that leaves a port, to a node on a worker. */
+/* The link that leaves a port, to a node on a worker. delivers_head: see struct vl_link_config. */
 int vl_live_make_link(struct vl_live_network *network, struct live_port *port,
-		      unsigned int peer_worker, const struct vl_link_config *config,
-		      struct vl_error *error);
+		      unsigned int peer_worker, bool delivers_head,
+		      const struct vl_link_config *config, struct vl_error *error);
 
 struct vl_stage vl_live_part_stage(struct live_part *part);
 

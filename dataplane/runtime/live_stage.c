@@ -10,14 +10,20 @@
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
 
+#include <stdatomic.h>
+
 /*
  * Frames of one link in one round. Few are taken from a ring, so that rounds are short and a worker
  * that cannot keep up leaves the rest to wait there, and not in its nodes' queues, where it would
  * look like congestion. What has arrived, and what a line has time for, is moved without much ado.
  */
-#define RING_BURST     8
-#define ARRIVAL_BURST  64
-#define TRANSMIT_BURST 64
+#define RING_BURST 8
+#define ENDPOINT_RING_BURST                                                                        \
+	32 /* endpoints have no queues, and ACKs must not keep pauses waiting                      \
+	    */
+#define ARRIVAL_BURST 64
+/* Rounds that take longer may keep a pause from being renewed in time. */
+#define LONG_ROUND_NS 5000
 
 static void show(const struct live_port *port, enum vl_direction direction,
 		 const struct vl_frame *frame, uint64_t now)
@@ -50,9 +56,9 @@ static void deliver(struct live_port *port, struct vl_frame *frame, uint64_t now
 
 static uint32_t take_from_ring(struct live_part *part, struct live_port *port, uint64_t now)
 {
-	struct vl_frame *frames[RING_BURST];
-	unsigned int count =
-		rte_ring_sc_dequeue_burst(port->ring, (void **)frames, RING_BURST, NULL);
+	struct vl_frame *frames[ENDPOINT_RING_BURST];
+	unsigned int most = port->peer->node->endpoint ? ENDPOINT_RING_BURST : RING_BURST;
+	unsigned int count = rte_ring_sc_dequeue_burst(port->ring, (void **)frames, most, NULL);
 
 	for (unsigned int i = 0; i < count; i++)
 		rte_prefetch0(frames[i]);
@@ -140,7 +146,7 @@ static uint32_t transmit(struct live_part *part, struct live_port *port, uint64_
 	if (!port->has_backlog)
 		vl_fabric_link_idle(&port->link, now);
 	port->has_backlog = true;
-	while (count < TRANSMIT_BURST && vl_fabric_link_is_free(&port->link, now)) {
+	while (count < VL_LIVE_TRANSMIT_BURST && vl_fabric_link_is_free(&port->link, now)) {
 		frame = next_frame(part, port, now);
 		if (!frame) {
 			port->has_backlog = false;
@@ -151,6 +157,14 @@ static uint32_t transmit(struct live_part *part, struct live_port *port, uint64_
 		count++;
 	}
 	return count;
+}
+
+static void run_timers(struct vl_live_node *node, uint64_t now)
+{
+	for (struct vl_live_timer *timer = node->timers; timer; timer = timer->next) {
+		if (timer->due <= now)
+			timer->due = timer->run(timer->context, now);
+	}
 }
 
 static void run_application(struct vl_live_node *node, uint64_t now)
@@ -176,18 +190,54 @@ static void forget_credit_ports(struct vl_infiniband_switch *sw)
 	}
 }
 
+static void hold_pauses(const struct live_port *port, uint64_t until)
+{
+	const struct vl_live_node *node = port->node;
+
+	if (node->sw)
+		vl_pfc_receiver_hold(&node->sw->ports[port->number].pause, until);
+	else if (node->endpoint && !node->adapter)
+		vl_pfc_receiver_hold(&node->endpoint->pause, until);
+}
+
+/* Who pauses a port renews that while it lasts. A worker that was kept from it has lost the time;
+ * pauses from it must not run out in it. */
+static void make_up_for_renewals(struct live_part *part, uint64_t now)
+{
+	const struct vl_live_network *network = part->network;
+	bool was_away[VL_MAX_WORKERS];
+	bool any = false;
+
+	for (unsigned int i = 0; i < network->config.worker_count; i++) {
+		uint64_t last =
+			atomic_load_explicit(&network->parts[i].last_round, memory_order_relaxed);
+
+		was_away[i] = last + LONG_ROUND_NS < now;
+		any |= was_away[i];
+	}
+	for (uint32_t i = 0; any && i < part->outgoing_count; i++) {
+		const struct live_port *port = part->outgoing[i];
+
+		if (port->peer && was_away[port->peer->node->worker])
+			hold_pauses(port, now + VL_LIVE_SLACK_NS);
+	}
+}
+
 static uint32_t run_part(void *context, uint64_t worker_now)
 {
 	struct live_part *part = context;
 	uint64_t epoch = part->network->epoch;
 	uint64_t now = worker_now > epoch ? worker_now - epoch : 0;
 	uint32_t moved = 0;
+	uint64_t gap;
 
-	if (now - part->last_round > VL_LIVE_SLACK_NS) {
+	make_up_for_renewals(part, now);
+	gap = now - atomic_load_explicit(&part->last_round, memory_order_relaxed);
+	if (gap > VL_LIVE_SLACK_NS) {
 		part->late_rounds++;
-		part->late_time += now - part->last_round;
+		part->late_time += gap;
 	}
-	part->last_round = now;
+	atomic_store_explicit(&part->last_round, now, memory_order_relaxed);
 	for (uint32_t i = 0; i < part->wire_count; i++)
 		moved += vl_live_wire_receive(part, part->wires[i], now, deliver);
 	for (uint32_t i = 0; i < part->incoming_count; i++)
@@ -197,8 +247,10 @@ static uint32_t run_part(void *context, uint64_t worker_now)
 	for (uint32_t i = 0; i < part->outgoing_count; i++) {
 		struct live_port *port = part->outgoing[i];
 
-		if (port->node->endpoint)
+		if (port->node->endpoint) {
+			run_timers(port->node, now);
 			run_application(port->node, now);
+		}
 		moved += transmit(part, port, now);
 		if (port->node->infiniband_switch)
 			forget_credit_ports(port->node->infiniband_switch);
