@@ -183,6 +183,34 @@ static void test_response_delay(void)
 	CU_ASSERT_EQUAL(receiver.paused_time[3], 300 + 512);
 }
 
+/* What is in force lasts longer, the rest is not touched, and a frame ends it all the same. */
+static void test_held_pauses(void)
+{
+	struct vl_pfc pause = pause_of(3, 1000), resume = pause_of(3, 0); /* 5120 ns */
+	struct vl_pfc_receiver receiver;
+
+	vl_pfc_receiver_init(&receiver, rate_100g, 0);
+	vl_pfc_receiver_hold(&receiver, 50000);
+	CU_ASSERT_EQUAL(receiver.next_change, UINT64_MAX);
+	vl_pfc_receiver_take(&receiver, &pause, 1000);
+	vl_pfc_receiver_update(&receiver, 1000);
+	vl_pfc_receiver_hold(&receiver, 2000); /* shorter than it is: nothing */
+	CU_ASSERT_EQUAL(receiver.next_change, 6120);
+	vl_pfc_receiver_hold(&receiver, 9000);
+	vl_pfc_receiver_update(&receiver, 8999);
+	CU_ASSERT_EQUAL(receiver.paused, 0x08);
+	vl_pfc_receiver_update(&receiver, 9000);
+	CU_ASSERT_EQUAL(receiver.paused, 0);
+	CU_ASSERT_EQUAL(vl_pfc_receiver_paused_time(&receiver, 3, 9000), 8000);
+	vl_pfc_receiver_take(&receiver, &pause, 10000);
+	vl_pfc_receiver_update(&receiver, 10000);
+	vl_pfc_receiver_hold(&receiver, 100000);
+	vl_pfc_receiver_take(&receiver, &resume, 11000);
+	vl_pfc_receiver_update(&receiver, 11000);
+	CU_ASSERT_EQUAL(receiver.paused, 0);
+	CU_ASSERT_EQUAL(vl_pfc_receiver_paused_time(&receiver, 3, 11000), 9000);
+}
+
 static void test_many_pending(void)
 {
 	struct vl_pfc_receiver receiver;
@@ -253,6 +281,7 @@ int main(int argc, char **argv)
 		{"longest_pauses", test_longest_pauses},
 		{"refresh_xon_and_independence", test_refresh_xon_and_independence},
 		{"response_delay", test_response_delay},
+		{"held_pauses", test_held_pauses},
 		{"many_pending", test_many_pending},
 		{"sender", test_sender},
 	};
