@@ -253,8 +253,7 @@ static int build(struct lab *lab, char *error, size_t error_size)
 	if (status)
 		return status;
 	lab->meter = vl_lab_meter_create(lab->fabric, lab->run->results);
-	if (!lab->meter || start_looking(lab) ||
-	    vl_lab_storms_create(lab->fabric, &lab->storms) ||
+	if (!lab->meter || start_looking(lab) || vl_lab_storms_create(lab->fabric, &lab->storms) ||
 	    vl_lab_storms_schedule(lab->storms, lab->network, lab->nodes)) {
 		snprintf(error, error_size, "out of memory");
 		return -ENOMEM;
