@@ -261,13 +261,14 @@ static struct vl_scenario *load_scenario(const struct vl_command *command,
 	struct vl_problems *problems = calloc(1, sizeof(*problems));
 	struct vl_texts overrides = {0};
 	struct vl_scenario *scenario = NULL;
-	char seed[48], duration[48], error[512], switch_config[4200];
+	char seed[48], duration[48], error[512], own[PATH_MAX], switch_config[PATH_MAX + 32];
 	bool is_made = values->switch_config && !name;
 	char *text = NULL;
 	size_t length;
 
-	snprintf(switch_config, sizeof(switch_config), "switch.config_db=%s",
-		 values->switch_config ? values->switch_config : "");
+	if (values->switch_config && name)
+		snprintf(switch_config, sizeof(switch_config), "switch.config_db=%s",
+			 vl_scenario_own_path(name, values->switch_config, own));
 	if (!problems ||
 	    !collect_overrides(values, values->switch_config && name ? switch_config : NULL,
 			       &overrides, seed, duration)) {

@@ -226,11 +226,13 @@ void vl_page_series(const struct vl_page *page)
 		page->out, "note",
 		"All rows have the same scales. Left: payload that arrives at the receivers%s. "
 		"Right: the queue "
-		"of the line from %s to %s, where most flows meet: the line is its mean over each "
+		"of the line from %s to %s, %s: the line is its mean over each "
 		"interval, the colour below its maximum.%s%s",
 		has_classes(page) ? "; flows that do not cross the bottleneck are drawn with dashes"
 				  : ", all flows and workloads together",
 		head->bottleneck_from, head->bottleneck_to,
+		head->bottlenecks > 1 ? "one of several that are asked for alike"
+				      : "where most flows meet",
 		head->window_start ? " The grey part is the warm-up, which is not measured." : "",
 		page->plan->repeat > 1 ? " Of the first seed." : "");
 	fputs("<div class=\"plots\">\n", page->out);

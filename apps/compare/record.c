@@ -211,6 +211,7 @@ static void keep_head(struct vl_record_head *head, const struct vl_results *resu
 	head->bottleneck_rate = (double)bottleneck->rate;
 	head->utilization = bottleneck->utilization;
 	head->has_queue = bottleneck->has_queue;
+	head->bottlenecks = results->scenario->bottleneck.alike;
 	head->queue_mean = bottleneck->queue_mean;
 	head->queue_p99 = bottleneck->queue_p99;
 	head->queue_max = bottleneck->queue_max;

@@ -93,6 +93,7 @@ struct vl_record {
 		double bottleneck_rate, utilization, queue_mean, queue_p99;
 		uint64_t queue_max, kmin, kmax;
 		bool has_queue;
+		unsigned int bottlenecks; /* lines that are asked for as much as that one, it too */
 		unsigned int class_count, link_count, sample_count, slot_count;
 	} head;
 	struct vl_record_class *classes;

@@ -9,6 +9,20 @@
 
 #define MAX_ROWS 16u
 
+const struct vl_link_result *vl_report_busiest(const struct vl_results *results)
+{
+	const struct vl_link_result *busiest = results->links;
+
+	if (results->qp_count || !results->workload_count ||
+	    results->bottleneck.utilization >= VL_REPORT_WELL_USED)
+		return NULL;
+	for (unsigned int i = 1; i < results->link_count; i++) {
+		if (results->links[i].utilization > busiest->utilization)
+			busiest = &results->links[i];
+	}
+	return busiest;
+}
+
 static uint64_t dropped(const struct vl_link_result *link)
 {
 	uint64_t count = 0;

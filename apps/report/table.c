@@ -136,11 +136,40 @@ static void print_times(const struct vl_results *results, FILE *out)
 	}
 }
 
+static void print_busiest(const struct vl_results *results, const struct vl_link_result *link,
+			  FILE *out)
+{
+	const struct vl_scenario_node *nodes = results->scenario->nodes;
+	unsigned int alike = results->scenario->bottleneck.alike;
+	char rate[VL_QUANTITY_TEXT];
+
+	if (alike > 1)
+		fprintf(out, "\nNo bottleneck: the workloads ask for %u lines of switches alike\n",
+			alike);
+	else
+		fprintf(out,
+			"\nNo bottleneck: the line from %s to %s, which the workloads ask for "
+			"most, is %.1f %% used\n",
+			results->bottleneck.node, results->bottleneck.neighbour,
+			results->bottleneck.utilization * 100);
+	fprintf(out, "  used most: %s to %s, %s, %.1f %%\n", nodes[link->node].name,
+		nodes[link->neighbour].name, vl_quantity_text(VL_QUANTITY_RATE, link->rate, rate),
+		link->utilization * 100);
+	if (nodes[link->node].sw)
+		fprintf(out, "  its queue: mean %.1f KB, max %.1f KB\n", link->queue_mean / 1e3,
+			(double)link->queue_max / 1e3);
+}
+
 static void print_bottleneck(const struct vl_results *results, FILE *out)
 {
 	const struct vl_bottleneck_result *bottleneck = &results->bottleneck;
+	const struct vl_link_result *busiest = vl_report_busiest(results);
 	char text[3][VL_QUANTITY_TEXT];
 
+	if (busiest) {
+		print_busiest(results, busiest, out);
+		return;
+	}
 	fprintf(out, "\nBottleneck: %s to %s, %s\n", bottleneck->node, bottleneck->neighbour,
 		vl_quantity_text(VL_QUANTITY_RATE, bottleneck->rate, text[0]));
 	fprintf(out, "  used %.1f %%", bottleneck->utilization * 100);

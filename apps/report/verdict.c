@@ -5,13 +5,13 @@
 
 #include "apps/report/results.h"
 
+#include "apps/report/links.h"
 #include "apps/report/workload.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define WELL_USED 0.90
 /* Of a worker's time: some is lost to rounds that find nothing. */
 #define BUSY        0.80
 #define MUCH_LATE   0.10
@@ -150,7 +150,7 @@ static bool senders_react(const struct vl_results *results)
 static bool is_a_line_busy(const struct vl_results *results)
 {
 	for (unsigned int i = 0; i < results->link_count; i++) {
-		if (results->links[i].utilization >= WELL_USED)
+		if (results->links[i].utilization >= VL_REPORT_WELL_USED)
 			return true;
 	}
 	return false;
@@ -263,22 +263,6 @@ static const char *bottleneck_elsewhere(const struct vl_results *results)
 	return "something else holds the flows back";
 }
 
-/* Where workloads alone run, the line where most is asked for need not be the one that hash and
- * time bring most to. NULL: the bottleneck is what to speak of. */
-static const struct vl_link_result *find_busiest(const struct vl_results *results)
-{
-	const struct vl_link_result *busiest = results->links;
-
-	if (results->qp_count || !results->workload_count ||
-	    results->bottleneck.utilization >= WELL_USED)
-		return NULL;
-	for (unsigned int i = 1; i < results->link_count; i++) {
-		if (results->links[i].utilization > busiest->utilization)
-			busiest = &results->links[i];
-	}
-	return busiest;
-}
-
 static void say_busiest(const struct vl_results *results, const struct vl_link_result *link,
 			FILE *out)
 {
@@ -313,7 +297,7 @@ static void say_use(const struct vl_results *results, FILE *out)
 			results->jain);
 	fprintf(out, ". ");
 	/* Workloads wait for themselves too. */
-	if (bottleneck->utilization < WELL_USED && !results->workload_count)
+	if (bottleneck->utilization < VL_REPORT_WELL_USED && !results->workload_count)
 		fprintf(out, "It is not the bottleneck: %s. ", bottleneck_elsewhere(results));
 }
 
@@ -408,7 +392,7 @@ void vl_report_verdict(const struct vl_results *results, FILE *out)
 	say_deadlock(results, words);
 	say_failures(results, words);
 	vl_report_say_workloads(results, words);
-	busiest = find_busiest(results);
+	busiest = vl_report_busiest(results);
 	if (busiest)
 		say_busiest(results, busiest, words);
 	else

@@ -197,6 +197,25 @@ static double choose(const struct map *map, struct vl_scenario *scenario, bool a
 	return most;
 }
 
+/* Where everybody sends to everybody, no line is asked for more than the others. */
+static void count_alike(const struct map *map, struct vl_scenario *scenario)
+{
+	unsigned int at =
+		scenario->nodes[scenario->bottleneck.node].first_port + scenario->bottleneck.port;
+	double most = map->demand[at] / (double)scenario->ports[at].cable->links->rate;
+
+	for (unsigned int i = 0; i < scenario->node_count; i++) {
+		const struct vl_scenario_node *node = &scenario->nodes[i];
+
+		for (unsigned int port = 0; node->sw && port < node->ports; port++) {
+			at = node->first_port + port;
+			scenario->bottleneck.alike +=
+				map->demand[at] >=
+				most * 0.999 * (double)scenario->ports[at].cable->links->rate;
+		}
+	}
+}
+
 bool vl_scenario_find_bottleneck(struct vl_arena *arena, struct vl_scenario *scenario)
 {
 	struct map map;
@@ -214,6 +233,7 @@ bool vl_scenario_find_bottleneck(struct vl_arena *arena, struct vl_scenario *sce
 	/* An endpoint's own line only if no switch's is as loaded, rounding aside: senders fill
 	 * theirs. */
 	choose(&map, scenario, false, choose(&map, scenario, true, 0) * 1.001);
+	count_alike(&map, scenario);
 	measure_hops(&map, scenario->bottleneck.node, map.from);
 	for (unsigned int to = 0; to < scenario->endpoint_count; to++) {
 		if (map.first[to] == map.first[to + 1])

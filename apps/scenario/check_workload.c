@@ -5,6 +5,7 @@
 
 #include "apps/scenario/scenario.h"
 
+#include "apps/scenario/source.h"
 #include "dataplane/workload/collectives.h"
 #include "dataplane/workload/engine.h"
 
@@ -233,8 +234,9 @@ static int plan_pipeline(struct vl_scenario_workload *workload)
 	return vl_workload_plan_pipeline(&workload->plan, &pipeline);
 }
 
-static int make_plan(const struct vl_scenario *scenario, struct vl_scenario_workload *workload,
-		     uint64_t seed, char *error, size_t error_size)
+static int make_plan(struct vl_loader *loader, const struct vl_scenario *scenario,
+		     struct vl_scenario_workload *workload, uint64_t seed, char *error,
+		     size_t error_size)
 {
 	struct vl_requests requests = requests_of(workload, seed);
 	struct vl_workload_plan *plan = &workload->plan;
@@ -272,7 +274,8 @@ static int make_plan(const struct vl_scenario *scenario, struct vl_scenario_work
 		return vl_workload_plan_inference(plan, &requests, workload->size,
 						  workload->response, workload->compute);
 	case VL_WORKLOAD_TRACE:
-		return vl_workload_read_trace(scenario, workload, error, error_size);
+		return vl_workload_read_trace(scenario, vl_scenario_path(loader, workload->trace),
+					      workload, error, error_size);
 	case VL_WORKLOAD_KIND_COUNT:
 		break;
 	}
@@ -287,7 +290,7 @@ static void plan_workload(struct vl_loader *loader, const struct vl_scenario *sc
 	int status = vl_workload_plan_init(&workload->plan, workload->rank_count);
 
 	if (!status)
-		status = make_plan(scenario, workload, seed, error, sizeof(error));
+		status = make_plan(loader, scenario, workload, seed, error, sizeof(error));
 	if (!status && workload->verb == VL_STEP_SEND) {
 		for (uint32_t i = 0; i < workload->plan.step_count; i++) {
 			if (workload->plan.steps[i].kind == VL_STEP_WRITE)

@@ -198,8 +198,10 @@ static const struct vl_field switch_fields[] = {
 	NAME_FIELD("name", struct vl_scenario_switch, name, "what links call it", false),
 	TEXT_FIELD("preset", struct vl_scenario_switch, preset,
 		   "a named configuration to start from"),
-	TEXT_FIELD("config_db", struct vl_scenario_switch, config_db,
-		   "a SONiC CONFIG_DB.json to take the configuration from"),
+	TEXT_FIELD(
+		"config_db", struct vl_scenario_switch, config_db,
+		"a SONiC CONFIG_DB.json to take the configuration from; seen from the scenario's "
+		"directory"),
 	AUTOMATIC_FIELD("buffer", struct vl_scenario_switch, buffer, SIZE, 10000, SIZE_MOST,
 			"shared by all ports [auto: 5MB for each Tb/s of its ports, at least "
 			"16MB]"),

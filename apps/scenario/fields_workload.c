@@ -109,7 +109,8 @@ static const struct vl_field workload_fields[] = {
 		       "of a request or an iteration: those that take longer are counted; 0: none "
 		       "[0]"),
 	TEXT_FIELD("trace", WORKLOAD, trace,
-		   "trace: a CSV file of time, source, destination and bytes"),
+		   "trace: a CSV file of time, source, destination and bytes; seen from the "
+		   "scenario's directory"),
 };
 static const struct vl_scenario_workload workload_defaults = {
 	.size = 1 << 20,

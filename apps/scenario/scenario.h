@@ -186,6 +186,7 @@ struct vl_scenario {
 	 */
 	struct {
 		unsigned int node, port;
+		unsigned int alike; /* ports that are asked for as much, this one too */
 	} bottleneck;
 	uint8_t dscps[8]; /* of packets, by priority */
 	struct vl_scenario_source *sources;

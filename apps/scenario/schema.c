@@ -74,6 +74,8 @@ static const char *join_path(struct vl_arena *arena, const char *path, const cha
 void vl_section_problem(struct vl_loader *loader, const struct vl_section *section,
 			const char *field, const char *format, ...)
 {
+	/* A single value stands for the field: there is no key of that name. */
+	bool is_value = section->node && vl_node_text(loader, section->node);
 	char text[320];
 	va_list arguments;
 
@@ -81,8 +83,9 @@ void vl_section_problem(struct vl_loader *loader, const struct vl_section *secti
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	vl_problem_add(loader->problems, vl_section_place(loader, section, field),
-		       field ? join_path(loader->arena, section->path, field) : section->path, "%s",
-		       text);
+		       field && !is_value ? join_path(loader->arena, section->path, field)
+					  : section->path,
+		       "%s", text);
 }
 
 bool vl_section_has(const struct vl_schema *schema, const struct vl_section *section,

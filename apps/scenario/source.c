@@ -34,6 +34,26 @@ static char *copy(const char *text, size_t length, char *error, size_t error_siz
 	return copied;
 }
 
+const char *vl_scenario_path(struct vl_loader *loader, const char *path)
+{
+	const struct vl_problems *problems = loader->problems;
+	const char *file = problems->is_without_places ? NULL : problems->file;
+	const char *end = file ? strrchr(file, '/') : NULL;
+	const char *made;
+
+	if (*path == '/' || !end || !strncmp(file, "/dev/", 5) || !strncmp(file, "/proc/", 6))
+		return path;
+	made = vl_arena_print(loader->arena, "%.*s%s", (int)(end + 1 - file), file, path);
+	if (!made)
+		loader->out_of_memory = true;
+	return made ? made : "";
+}
+
+const char *vl_scenario_own_path(const char *file, const char *path, char own[PATH_MAX])
+{
+	return strchr(file, '/') && realpath(path, own) ? own : path;
+}
+
 char *vl_scenario_source(const char *name, size_t *length, char *error, size_t error_size)
 {
 	char problem[256], *text, *ended;

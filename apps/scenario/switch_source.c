@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "apps/preset/preset.h"
+#include "apps/scenario/source.h"
 #include "apps/sonic/switch_config.h"
 #include "transport/wire/packet.h"
 
@@ -23,12 +24,13 @@ struct vl_scenario_source {
 static struct vl_config_db *read_file(struct vl_loader *loader, struct vl_scenario *scenario,
 				      const struct vl_scenario_switch *sw)
 {
+	const char *path = vl_scenario_path(loader, sw->config_db);
 	struct vl_scenario_source *source;
 	char error[400] = "is no regular file";
 	struct stat status;
 
 	for (source = scenario->sources; source; source = source->next) {
-		if (!strcmp(source->path, sw->config_db))
+		if (!strcmp(source->path, path))
 			return source->db;
 	}
 	source = vl_arena_allocate(loader->arena, sizeof(*source));
@@ -36,17 +38,16 @@ static struct vl_config_db *read_file(struct vl_loader *loader, struct vl_scenar
 		loader->out_of_memory = true;
 		return NULL;
 	}
-	source->path = sw->config_db;
+	source->path = path;
 	/* A pipe or terminal would be waited for. */
-	if (stat(sw->config_db, &status))
+	if (stat(path, &status))
 		snprintf(error, sizeof(error), "cannot be read");
 	else if (S_ISREG(status.st_mode))
-		source->db = vl_config_db_read(sw->config_db, error, sizeof(error));
+		source->db = vl_config_db_read(path, error, sizeof(error));
 	source->next = scenario->sources;
 	scenario->sources = source;
 	if (!source->db)
-		vl_section_problem(loader, &sw->section, "config_db", "%.150s: %s", sw->config_db,
-				   error);
+		vl_section_problem(loader, &sw->section, "config_db", "%.150s: %s", path, error);
 	return source->db;
 }
 
@@ -62,20 +63,64 @@ static void find_preset(struct vl_loader *loader, struct vl_scenario_switch *sw)
 				   nearest ? nearest : "");
 }
 
-/* The source says all about the switch; what the scenario says too is passed over, and that said.
- */
-static void note_others(const struct vl_scenario *scenario, const struct vl_scenario_switch *sw)
-{
-	static const char *const others[] = {"preset", "buffer", "queue_limit", "trust",
-					     "ecn",    "pfc",    "pools",       "groups",
-					     "queues", "maps",   "shaper",      "watchdog"};
-	const char *source = sw->config_db ? "config_db" : "preset";
+/* What a source says all about. */
+static const char *const sourced[] = {"preset", "buffer", "queue_limit", "trust",
+				      "ecn",    "pfc",    "pools",       "groups",
+				      "queues", "maps",   "shaper",      "watchdog"};
+#define SOURCED (sizeof(sourced) / sizeof(sourced[0]))
 
-	for (unsigned int i = sw->config_db ? 0 : 2; i < sizeof(others) / sizeof(others[0]); i++) {
-		if (vl_section_has(&vl_scenario_switch_schema, &sw->section, others[i]))
-			vl_db_note(scenario->notes, "%s of %s does not count: its %s says all",
-				   others[i], sw->name, source);
+/* What of it the scenario says of the switch too, bit n for the n-th. */
+static uint32_t find_others(const struct vl_scenario_switch *sw)
+{
+	uint32_t found = 0;
+
+	for (unsigned int i = sw->config_db ? 0 : 2; i < SOURCED; i++) {
+		if (vl_section_has(&vl_scenario_switch_schema, &sw->section, sourced[i]))
+			found |= 1u << i;
 	}
+	return found;
+}
+
+static void name_others(uint32_t others, char *text, size_t size)
+{
+	size_t used = 0;
+
+	for (unsigned int i = 0; i < SOURCED && used < size; i++) {
+		if (others & 1u << i)
+			used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
+						 sourced[i]);
+	}
+}
+
+/* It is passed over, and that said: once for all switches of which the scenario says the same. */
+static void note_others(const struct vl_scenario *scenario, unsigned int first, unsigned int count)
+{
+	const struct vl_scenario_switch *switches = scenario->built_switches,
+					*sw = &switches[first];
+	uint32_t others = find_others(sw);
+	bool is_db = sw->config_db != NULL;
+	const char *source = is_db ? "config_db" : "preset";
+	unsigned int alike = 0;
+	char names[120];
+
+	for (unsigned int i = 0; i < count; i++) {
+		if ((!switches[i].config_db && !switches[i].preset) ||
+		    (switches[i].config_db != NULL) != is_db || find_others(&switches[i]) != others)
+			continue;
+		if (i < first)
+			return;
+		alike++;
+	}
+	if (!others)
+		return;
+	name_others(others, names, sizeof(names));
+	if (alike == 1)
+		vl_db_note(scenario->notes, "%s of %s %s not count: its %s says all", names,
+			   sw->name, others & (others - 1) ? "do" : "does", source);
+	else
+		vl_db_note(scenario->notes,
+			   "%s of %s and %u more switches %s not count: their %s says all", names,
+			   sw->name, alike - 1, others & (others - 1) ? "do" : "does", source);
 }
 
 void vl_scenario_load_sources(struct vl_loader *loader, struct vl_scenario *scenario)
@@ -90,7 +135,7 @@ void vl_scenario_load_sources(struct vl_loader *loader, struct vl_scenario *scen
 		if (!scenario->notes)
 			scenario->notes =
 				vl_arena_allocate(loader->arena, sizeof(*scenario->notes));
-		note_others(scenario, sw);
+		note_others(scenario, i, count);
 		if (sw->config_db)
 			sw->db = read_file(loader, scenario, sw);
 		else

@@ -116,8 +116,9 @@ struct vl_collective {
 struct vl_collective vl_workload_collective(const struct vl_scenario_workload *workload);
 
 /* workload_trace.c: reads "time,source,destination,bytes" rows into a plan whose ranks are the
- * workload's. Problems are told as FILE:LINE:COLUMN. 0, or a negative errno value with an error. */
-int vl_workload_read_trace(const struct vl_scenario *scenario,
+ * workload's. path: of the file, as it is to be opened. Problems are told as FILE:LINE:COLUMN. 0,
+ * or a negative errno value with an error. */
+int vl_workload_read_trace(const struct vl_scenario *scenario, const char *path,
 			   struct vl_scenario_workload *workload, char *error, size_t error_size);
 
 #endif

@@ -28,6 +28,7 @@ enum column { TIME, SOURCE, DESTINATION, BYTES, COLUMN_COUNT };
 
 struct reader {
 	const struct vl_scenario *scenario;
+	const char *path;
 	struct vl_scenario_workload *workload;
 	FILE *file;
 	uint32_t *ranks; /* by node; NO_RANK */
@@ -49,8 +50,10 @@ __attribute__((format(printf, 3, 4))) static int refuse(struct reader *reader, c
 							const char *format, ...)
 {
 	int length =
-		snprintf(reader->error, reader->error_size, "%s:%u:%u: ", reader->workload->trace,
-			 reader->line_number, (unsigned int)(cell - reader->line) + 1);
+		reader->line_number
+			? snprintf(reader->error, reader->error_size, "%s:%u:%u: ", reader->path,
+				   reader->line_number, (unsigned int)(cell - reader->line) + 1)
+			: snprintf(reader->error, reader->error_size, "%s: ", reader->path);
 	va_list arguments;
 
 	if (length < 0 || (size_t)length >= reader->error_size)
@@ -251,7 +254,7 @@ static int read_rows(struct reader *reader)
 /* Only a file has an end for certain. A pipe that nobody writes to is not waited for. */
 static int open_file(struct reader *reader)
 {
-	int descriptor = open(reader->workload->trace, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	int descriptor = open(reader->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat state;
 
 	reader->file = descriptor < 0 ? NULL : fdopen(descriptor, "r");
@@ -259,15 +262,16 @@ static int open_file(struct reader *reader)
 		close(descriptor);
 	if (reader->file && !fstat(fileno(reader->file), &state) && S_ISREG(state.st_mode))
 		return 0;
-	snprintf(reader->error, reader->error_size, "%s: %s", reader->workload->trace,
+	snprintf(reader->error, reader->error_size, "%s: %s", reader->path,
 		 reader->file ? "is not a file" : strerror(errno));
 	return -EINVAL;
 }
 
-int vl_workload_read_trace(const struct vl_scenario *scenario,
+int vl_workload_read_trace(const struct vl_scenario *scenario, const char *path,
 			   struct vl_scenario_workload *workload, char *error, size_t error_size)
 {
 	struct reader reader = {.scenario = scenario,
+				.path = path,
 				.workload = workload,
 				.columns = {TIME, SOURCE, DESTINATION, BYTES},
 				.time_unit = "ns",

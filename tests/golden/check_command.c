@@ -97,7 +97,26 @@ static void test_lab(void)
 	expect("${V% *} lab --switch-config missing.json --no-view", 2, "missing.json");
 	expect("${V% *} lab incast-dcqcn --switch-config good.json --no-view -D 70ms "
 	       "--set flows[0].stagger=0",
-	       0, "does not count: its config_db says all");
+	       0, "not count: its config_db says all");
+	/* Of many switches it is said once. */
+	expect("${V% *} lab leaf-spine-incast --switch-config good.json --no-view -D 100us", 1,
+	       "note: ecn, pfc of leaf1 and 7 more switches do not count: their config_db says "
+	       "all");
+	expect("${V% *} lab leaf-spine-incast --switch-config good.json --no-view -D 100us | "
+	       "grep -c 'not count'",
+	       0, "1\n");
+	/* The file is where the command line says, wherever the scenario is. */
+	expect("mkdir elsewhere && ${V% *} lab --show incast-dcqcn >elsewhere/s.yaml && "
+	       "${V% *} lab elsewhere/s.yaml --switch-config good.json --no-view -D 70ms "
+	       "--set flows[0].stagger=0",
+	       0, "its config_db says all");
+	/* What the scenario names itself lies beside it. */
+	expect("mv good.json elsewhere/ && sed 's/^switches:/switch: {config_db: "
+	       "good.json}\\nswitches:/' elsewhere/s.yaml >elsewhere/t.yaml && "
+	       "${V% *} lab elsewhere/t.yaml --no-view -D 70ms --set flows[0].stagger=0",
+	       0, "its config_db says all");
+	expect("${V% *} lab --no-view -D 70ms /dev/stdin <elsewhere/t.yaml", 2,
+	       "config_db: good.json: cannot be read");
 	expect("${V% *} lab incast-dcqcn --set switch.preset=nexsus --no-view", 2,
 	       "did you mean nexus");
 }

@@ -369,12 +369,32 @@ static void test_credit_limit(void)
 	}
 }
 
+/* Flows that collide by their hash: at least so often that it takes four times, and with DCQCN
+ * longer, as rates that were cut come back by a timer that is longer than the transfers. */
+static void test_short_transfers(void)
+{
+	struct shown pfc, dcqcn, soon;
+	double times;
+
+	SHOW(&pfc, "permutation", "fabric=pfc");
+	SHOW(&dcqcn, "permutation", "seed=1");
+	SHOW(&soon, "permutation", "congestion_control.parameters.rpg_time_reset=30");
+	times = pfc.results.workloads[0].metrics.job_slowdown.mean;
+	CU_ASSERT_TRUE(times > 3.5 && times < 4.5);
+	CU_ASSERT_TRUE(dcqcn.results.workloads[0].metrics.job_slowdown.mean > 1.5 * times);
+	CU_ASSERT_TRUE(soon.results.workloads[0].metrics.job_slowdown.mean < 1.25 * times);
+	CU_ASSERT_EQUAL(lost(&dcqcn), 0);
+	put_away(&pfc);
+	put_away(&dcqcn);
+	put_away(&soon);
+}
+
 static const struct test tests[] = {
 	{"parking_lot", test_parking_lot},         {"storm", test_storm},
 	{"slow_receiver", test_slow_receiver},     {"pfc_deadlock", test_pfc_deadlock},
 	{"credit_deadlock", test_credit_deadlock}, {"incast", test_incast},
 	{"late_marking", test_late_marking},       {"head_of_line", test_head_of_line},
-	{"credit_limit", test_credit_limit},
+	{"credit_limit", test_credit_limit},       {"short_transfers", test_short_transfers},
 };
 
 int main(int argc, char **argv)

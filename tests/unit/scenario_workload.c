@@ -212,13 +212,50 @@ static void test_trace(void)
 	vl_scenario_free(scenario);
 }
 
+/* A scenario names its files as they lie beside it, wherever that is. */
+static void test_trace_beside_the_scenario(void)
+{
+	char directory[] = "/tmp/verbline-trace-XXXXXX", path[64], file[64], whole[300];
+	struct vl_scenario *scenario;
+	FILE *trace;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/t.csv", directory);
+	snprintf(file, sizeof(file), "%s/s.yaml", directory);
+	trace = fopen(path, "w");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(trace);
+	fputs("0,a,b,4096\n", trace);
+	fclose(trace);
+	snprintf(whole, sizeof(whole),
+		 "name: t\nendpoints: [{name: a}, {name: b}]\nlinks: [{from: a, to: b}]\n"
+		 "workloads: [{name: w, kind: trace, trace: t.csv}]\n");
+	memset(&problems, 0, sizeof(problems));
+	problems.file = file;
+	scenario = vl_scenario_parse(whole, strlen(whole), NULL, &problems);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);
+	CU_ASSERT_EQUAL(at(scenario, 0)->plan.step_count, 1);
+	vl_scenario_free(scenario);
+	/* By a pipe it lies nowhere. */
+	memset(&problems, 0, sizeof(problems));
+	problems.file = "/dev/stdin";
+	CU_ASSERT_PTR_NULL(vl_scenario_parse(whole, strlen(whole), NULL, &problems));
+	CU_ASSERT_PTR_NOT_NULL(strstr(problems.list[0].text, "trace: t.csv: No such file"));
+	unlink(path);
+	/* What is missing is named where it was looked for. */
+	memset(&problems, 0, sizeof(problems));
+	problems.file = file;
+	CU_ASSERT_PTR_NULL(vl_scenario_parse(whole, strlen(whole), NULL, &problems));
+	CU_ASSERT_PTR_NOT_NULL(strstr(problems.list[0].text, path));
+	rmdir(directory);
+}
+
 static void refuse_trace(const char *rows, const char *place, const char *words)
 {
 	char expected[128];
 
 	CU_ASSERT_PTR_NULL(parse_trace(rows));
 	CU_ASSERT_FATAL(problems.count >= 1);
-	snprintf(expected, sizeof(expected), "%s:%s: ", trace_path, place);
+	snprintf(expected, sizeof(expected), "%s%s%s: ", trace_path, *place ? ":" : "", place);
 	CU_ASSERT_PTR_NOT_NULL(strstr(problems.list[0].text, expected));
 	CU_ASSERT_PTR_NOT_NULL(strstr(problems.list[0].text, words));
 	if (!strstr(problems.list[0].text, expected) || !strstr(problems.list[0].text, words))
@@ -227,7 +264,7 @@ static void refuse_trace(const char *rows, const char *place, const char *words)
 
 static void test_refused_traces(void)
 {
-	refuse_trace("", "0:1", "no row");
+	refuse_trace("", "", "there is no row");
 	refuse_trace("0,host1,host2,1\n0,host1,nobody,4\n", "2:9", "nothing is called 'nobody'");
 	refuse_trace("0,host1,sw,4\n", "1:9", "not among");
 	refuse_trace("0,host1,host1,4\n", "1:9", "is the source");
@@ -393,6 +430,7 @@ int main(int argc, char **argv)
 		{"collectives", test_collectives},
 		{"refused", test_refused},
 		{"trace", test_trace},
+		{"trace_beside_the_scenario", test_trace_beside_the_scenario},
 		{"refused_traces", test_refused_traces},
 		{"trace_from_pipe", test_trace_from_pipe},
 		{"kinds", test_kinds},
