@@ -142,16 +142,35 @@ static void check_roce(struct check *check, const struct check_port *view)
 	}
 }
 
-static void check_map_given(struct check *check, const struct check_port *view, const char *field,
-			    const struct vl_db_map *map, const char *meaning)
+/* Maps without which the switch itself says where a class or a pause leads. */
+static void check_maps_given(struct check *check, const struct check_port *view)
 {
-	if (!map && view->paused_groups && view->port->qos &&
-	    !vl_db_find_field(view->port->qos, field))
-		check_add(check, VL_CHECK_CLASS_MAP, view->port,
-			  check_place(check, "PORT_QOS_MAP", view->port->qos, field),
-			  check_text(check, "no %s: %s is what the switch takes it to be", field,
-				     meaning),
-			  NULL, check_text(check, "\"%s\": the name of a map", field));
+	const struct vl_db_port *port = view->port;
+	const struct {
+		const char *field;
+		const struct vl_db_map *map;
+	} maps[] = {
+		{"tc_to_queue_map", port->tc_to_queue},
+		{"tc_to_pg_map", port->tc_to_pg},
+		{"pfc_to_queue_map", port->pfc_to_queue},
+	};
+	const char *missing = "", *first = NULL;
+
+	for (unsigned int i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
+		if (maps[i].map || vl_db_find_field(port->qos, maps[i].field))
+			continue;
+		first = first ? first : maps[i].field;
+		missing = check_text(check, "%s%s%s", missing, *missing ? ", " : "", maps[i].field);
+	}
+	if (!first || !view->paused_groups)
+		return;
+	check_add(check, VL_CHECK_CLASS_MAP, port,
+		  check_place(check, "PORT_QOS_MAP", port->qos, first),
+		  check_text(check,
+			     "not given: %s; queues and groups are what the switch takes "
+			     "them to be",
+			     missing),
+		  NULL, "the name of a map for each");
 }
 
 /* NULL: there is no map; then classes beyond the queues and groups have none. */
@@ -297,12 +316,7 @@ void check_classes(struct check *check)
 		check_dscp_map(check, view);
 		check_unmapped(check, view);
 		check_roce(check, view);
-		check_map_given(check, view, "tc_to_queue_map", view->port->tc_to_queue,
-				"the queue of a class");
-		check_map_given(check, view, "tc_to_pg_map", view->port->tc_to_pg,
-				"the group of a class");
-		check_map_given(check, view, "pfc_to_queue_map", view->port->pfc_to_queue,
-				"the queue that a pause stops");
+		check_maps_given(check, view);
 		check_unmapped_classes(check, view);
 		check_unused_groups(check, view);
 		check_sharing(check, view);

@@ -10,6 +10,7 @@
 
 #define MAX_FINDINGS 1000u
 #define SHOWN_PORTS  4u
+#define LONG_PATH    80u
 
 const char *check_text(struct check *check, const char *format, ...)
 {
@@ -180,6 +181,17 @@ static void print_ports(const struct vl_check_finding *finding, FILE *out)
 		print_label(out, "ports", text);
 }
 
+/* An entry may be of a list of all ports: only its ends are shown. */
+static void print_place(const char *path, FILE *out)
+{
+	const char *first = strchr(path, ','), *last = strrchr(path, ',');
+
+	if (first == last || strlen(path) <= LONG_PATH)
+		print_label(out, "at", path);
+	else
+		fprintf(out, "  %-8s %.*s,...%s\n", "at", (int)(first - path), path, last);
+}
+
 static void print_finding(const struct vl_check_finding *finding, const char *file, FILE *out)
 {
 	const struct vl_check_description *description = vl_check_describe(finding->rule);
@@ -190,7 +202,7 @@ static void print_finding(const struct vl_check_finding *finding, const char *fi
 		fprintf(out, ":%u", finding->place.line);
 	fprintf(out, ": %s [%s]: %s\n", vl_check_severity_name(description->severity),
 		description->name, description->summary);
-	print_label(out, "at", finding->place.path);
+	print_place(finding->place.path, out);
 	print_ports(finding, out);
 	print_label(out, "found", finding->found);
 	/* Sums stand in columns: they are not wrapped. */

@@ -23,8 +23,9 @@ static const char *const explanations[] = {
 		"and take the plain name; older ones are migrated by db_migrator when they are "
 		"upgraded, files loaded by hand are not.",
 	[VL_CHECK_DUPLICATE] =
-		"Ranges overlap. Which of the entries holds depends on the order in which they "
-		"happen to arrive.",
+		"Where ranges overlap, which of the entries holds depends on the order in which "
+		"they happen to arrive. Of two tables, entries or fields of the same name, readers "
+		"of JSON take the last, and drop the first with all that is in it.",
 	[VL_CHECK_PORT_SPEED] =
 		"Headroom, the length of pauses and all that is worked out here need the speed, in "
 		"Mb/s.",

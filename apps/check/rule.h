@@ -18,7 +18,7 @@ enum vl_check_severity {
 	X(REFERENCE, "reference", ERROR,                                                           \
 	  "a reference to a profile, pool, map or port that does not exist")                       \
 	X(OLD_REFERENCE, "old-reference", WARNING, "references in the form [TABLE|NAME]")          \
-	X(DUPLICATE, "duplicate", ERROR, "two entries for the same group or queue")                \
+	X(DUPLICATE, "duplicate", ERROR, "what is given twice, of which one is lost")              \
 	X(PORT_SPEED, "port-speed", ERROR, "a port without a speed that Ethernet has")             \
 	X(PORT_LANES, "port-lanes", ERROR, "lanes that do not make the speed, or serve two ports") \
 	X(PORT_FEC, "port-fec", ERROR, "an error correction that the lanes' rate does not have")   \

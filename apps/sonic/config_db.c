@@ -59,6 +59,13 @@ static void check_tables(struct vl_config_db *db)
 	}
 }
 
+static void report_repeats(struct vl_config_db *db)
+{
+	for (const struct vl_db_repeat *repeat = db->document.repeats; repeat;
+	     repeat = repeat->next)
+		db_lost(db, repeat);
+}
+
 /* A file of a machine with several ASICs holds one configuration for each. */
 static void explain_no_table(const struct vl_db_document *document, char *error, size_t error_size)
 {
@@ -93,6 +100,7 @@ struct vl_config_db *vl_config_db_parse(const char *text, size_t length, char *e
 		vl_config_db_free(db);
 		return NULL;
 	}
+	report_repeats(db);
 	check_tables(db);
 	db_read_named(db);
 	if (!db->out_of_memory)

@@ -13,15 +13,29 @@
 #include <jansson.h>
 
 /*
- * jansson checks the text and keeps the order of keys, but not their lines. The lines come from a
- * walk over the same text beside jansson's objects: as the text is known to be JSON without
- * repeated keys, the n-th key of an object is the n-th that the walk meets.
+ * jansson checks the text, but does not tell the lines of keys, nor which were given before and
+ * lost to a later one of the same name. Both come from a walk over the same text beside jansson's
+ * objects, which relies on the text being JSON.
  */
 struct walk {
 	const char *at, *end;
 	unsigned int line;
-	struct vl_arena *arena;
+	struct vl_db_document *document;
 	bool out_of_memory;
+};
+
+/* A key of an object, and where its value begins. */
+struct key {
+	const char *name;
+	unsigned int line;
+	struct walk value;
+	const json_t *json; /* of the last of the name */
+	bool is_lost;       /* to a later one of the same name */
+};
+
+struct keys {
+	struct key *list;
+	unsigned int count;
 };
 
 static void skip_space(struct walk *walk)
@@ -62,27 +76,9 @@ static void skip_value(struct walk *walk)
 	} while (depth);
 }
 
-/* Past the next key; returns its line. */
-static unsigned int take_key(struct walk *walk)
-{
-	unsigned int line;
-
-	skip_space(walk);
-	line = walk->line;
-	skip_string(walk);
-	skip_space(walk);
-	return line;
-}
-
-static void skip_brace(struct walk *walk)
-{
-	skip_space(walk);
-	walk->at++;
-}
-
 static void *allocate(struct walk *walk, size_t size)
 {
-	void *memory = vl_arena_allocate(walk->arena, size);
+	void *memory = vl_arena_allocate(&walk->document->arena, size);
 
 	if (!memory)
 		walk->out_of_memory = true;
@@ -153,94 +149,179 @@ static const char *list_text(struct walk *walk, const json_t *list)
 	return text;
 }
 
-static void read_entry(struct walk *walk, json_t *object, struct vl_db_entry *entry)
+/* ---- Keys ---------------------------------------------------------------------------------- */
+
+/* At a key: past it and the colon. The result is jansson's, to be released. */
+static json_t *take_key(struct walk *walk)
 {
-	struct vl_db_field *fields = allocate(walk, json_object_size(object) * sizeof(*fields));
-	char buffer[32];
-	const char *name;
-	json_t *value;
+	const char *start = walk->at;
+	json_t *name;
 
-	entry->fields = fields;
-	skip_brace(walk);
-	json_object_foreach(object, name, value)
-	{
-		struct vl_db_field *field;
+	skip_string(walk);
+	name = json_loadb(start, (size_t)(walk->at - start), JSON_DECODE_ANY, NULL);
+	skip_space(walk);
+	if (!name)
+		walk->out_of_memory = true;
+	return name;
+}
 
-		if (!fields)
-			return;
-		field = &fields[entry->count++];
-		field->line = take_key(walk);
-		field->name = copy(walk, name);
-		field->kind = kind_of(value);
-		field->text = field->kind == VL_DB_LIST
-				      ? list_text(walk, value)
-				      : copy(walk, scalar_text(value, buffer, sizeof(buffer)));
+/* Whether there is one more key in the object. */
+static bool is_at_key(struct walk *walk)
+{
+	skip_space(walk);
+	return walk->at < walk->end && *walk->at == '"' && !walk->out_of_memory;
+}
+
+static unsigned int count_keys(struct walk walk)
+{
+	unsigned int count = 0;
+
+	for (walk.at++; is_at_key(&walk); count++) {
+		skip_string(&walk);
+		skip_value(&walk);
+	}
+	return count;
+}
+
+static const char *path_of(struct walk *walk, const char *path, const char *name)
+{
+	const char *whole =
+		*path ? vl_arena_print(&walk->document->arena, "%s|%s", path, name) : name;
+
+	if (!whole)
+		walk->out_of_memory = true;
+	return whole ? whole : "";
+}
+
+static void add_repeat(struct walk *walk, const char *path, const struct key *lost,
+		       const struct key *later)
+{
+	struct vl_db_repeat *repeat = allocate(walk, sizeof(*repeat));
+
+	if (!repeat)
+		return;
+	*repeat = (struct vl_db_repeat){.path = path_of(walk, path, lost->name),
+					.line = lost->line,
+					.later_line = later->line,
+					.next = walk->document->repeats};
+	walk->document->repeats = repeat;
+}
+
+/* The keys of the object that begins here, and past it. */
+static struct keys take_keys(struct walk *walk, const json_t *object, const char *path)
+{
+	struct keys keys = {0};
+	json_t *seen = json_object(), *name, *before;
+
+	skip_space(walk);
+	keys.list = allocate(walk, count_keys(*walk) * sizeof(*keys.list));
+	for (walk->at++; seen && keys.list && is_at_key(walk); keys.count++) {
+		struct key *key = &keys.list[keys.count];
+
+		*key = (struct key){.line = walk->line};
+		name = take_key(walk);
+		if (!name)
+			break;
+		key->name = copy(walk, json_string_value(name));
+		key->value = *walk;
+		key->json = json_object_get(object, json_string_value(name));
+		before = json_object_get(seen, json_string_value(name));
+		if (before) {
+			keys.list[json_integer_value(before)].is_lost = true;
+			add_repeat(walk, path, &keys.list[json_integer_value(before)], key);
+		}
+		if (json_object_set_new(seen, json_string_value(name), json_integer(keys.count)))
+			walk->out_of_memory = true;
+		json_decref(name);
 		skip_value(walk);
 	}
-	skip_brace(walk);
+	if (!seen)
+		walk->out_of_memory = true;
+	json_decref(seen);
+	skip_space(walk);
+	walk->at++;
+	return keys;
 }
 
-static void read_table(struct walk *walk, json_t *object, struct vl_db_table *table)
+/* ---- Tables, entries, fields --------------------------------------------------------------- */
+
+static void read_field(struct walk *walk, const struct key *key, struct vl_db_field *field)
 {
-	struct vl_db_entry *entries = allocate(walk, json_object_size(object) * sizeof(*entries));
-	const char *name;
-	json_t *value;
+	char buffer[32];
 
-	table->entries = entries;
-	skip_brace(walk);
-	json_object_foreach(object, name, value)
-	{
-		struct vl_db_entry *entry;
+	field->line = key->line;
+	field->name = key->name;
+	field->kind = kind_of(key->json);
+	field->text = field->kind == VL_DB_LIST
+			      ? list_text(walk, key->json)
+			      : copy(walk, scalar_text(key->json, buffer, sizeof(buffer)));
+}
 
-		if (!entries)
-			return;
-		entry = &entries[table->count++];
-		entry->line = take_key(walk);
-		entry->key = copy(walk, name);
-		entry->kind = kind_of(value);
-		if (entry->kind == VL_DB_OBJECT)
-			read_entry(walk, value, entry);
-		else
-			skip_value(walk);
+static void read_entry(struct walk *walk, const struct key *key, const char *table,
+		       struct vl_db_entry *entry)
+{
+	struct walk at = key->value;
+	struct vl_db_field *fields;
+	struct keys keys;
+
+	entry->line = key->line;
+	entry->key = key->name;
+	entry->kind = kind_of(key->json);
+	if (entry->kind != VL_DB_OBJECT)
+		return;
+	keys = take_keys(&at, key->json, path_of(walk, table, key->name));
+	fields = allocate(walk, keys.count * sizeof(*fields));
+	entry->fields = fields;
+	for (unsigned int i = 0; fields && i < keys.count; i++) {
+		if (!keys.list[i].is_lost)
+			read_field(walk, &keys.list[i], &fields[entry->count++]);
 	}
-	skip_brace(walk);
+	walk->out_of_memory |= at.out_of_memory;
 }
 
-static void read_root(struct walk *walk, json_t *object, struct vl_db_document *document)
+static void read_table(struct walk *walk, const struct key *key, struct vl_db_table *table)
 {
-	struct vl_db_table *tables = allocate(walk, json_object_size(object) * sizeof(*tables));
-	const char *name;
-	json_t *value;
+	struct walk at = key->value;
+	struct vl_db_entry *entries;
+	struct keys keys;
+
+	table->line = key->line;
+	table->name = key->name;
+	table->kind = kind_of(key->json);
+	if (table->kind != VL_DB_OBJECT)
+		return;
+	keys = take_keys(&at, key->json, key->name);
+	entries = allocate(walk, keys.count * sizeof(*entries));
+	table->entries = entries;
+	for (unsigned int i = 0; entries && i < keys.count; i++) {
+		if (!keys.list[i].is_lost)
+			read_entry(walk, &keys.list[i], key->name, &entries[table->count++]);
+	}
+	walk->out_of_memory |= at.out_of_memory;
+}
+
+static void read_root(struct walk *walk, const json_t *object)
+{
+	struct vl_db_document *document = walk->document;
+	struct keys keys = take_keys(walk, object, "");
+	struct vl_db_table *tables = allocate(walk, keys.count * sizeof(*tables));
 
 	document->tables = tables;
-	skip_brace(walk);
-	json_object_foreach(object, name, value)
-	{
-		struct vl_db_table *table;
-
-		if (!tables)
-			return;
-		table = &tables[document->count++];
-		table->line = take_key(walk);
-		table->name = copy(walk, name);
-		table->kind = kind_of(value);
-		if (table->kind == VL_DB_OBJECT)
-			read_table(walk, value, table);
-		else
-			skip_value(walk);
+	for (unsigned int i = 0; tables && i < keys.count; i++) {
+		if (!keys.list[i].is_lost)
+			read_table(walk, &keys.list[i], &tables[document->count++]);
 	}
 }
 
 int vl_db_document_parse(const char *text, size_t length, struct vl_db_document *document,
 			 char *error, size_t error_size)
 {
-	struct walk walk = {.at = text, .end = text + length, .line = 1};
+	struct walk walk = {.at = text, .end = text + length, .line = 1, .document = document};
 	json_error_t problem;
 	json_t *root;
 
 	*document = (struct vl_db_document){0};
-	walk.arena = &document->arena;
-	root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
+	root = json_loadb(text, length, 0, &problem);
 	if (!root) {
 		vl_make_printable(problem.text);
 		snprintf(error, error_size, "line %d column %d: %s", problem.line, problem.column,
@@ -254,7 +335,7 @@ int vl_db_document_parse(const char *text, size_t length, struct vl_db_document 
 		json_decref(root);
 		return -EINVAL;
 	}
-	read_root(&walk, root, document);
+	read_root(&walk, root);
 	json_decref(root);
 	if (!walk.out_of_memory)
 		return 0;

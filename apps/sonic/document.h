@@ -49,13 +49,22 @@ struct vl_db_table {
 	enum vl_db_kind kind; /* as of an entry */
 };
 
+/* A name that is given again in the same object: as for all that load such a file, the last counts,
+ * and the earlier ones are lost whole. */
+struct vl_db_repeat {
+	const char *path;              /* "PORT|Ethernet0|speed" */
+	unsigned int line, later_line; /* of what is lost, and of the next of that name */
+	const struct vl_db_repeat *next;
+};
+
 struct vl_db_document {
 	const struct vl_db_table *tables;
 	unsigned int count;
+	const struct vl_db_repeat *repeats; /* the last of the file first */
 	struct vl_arena arena;
 };
 
-/* 0; -EINVAL: no JSON, a key given twice, no object; -ENOMEM. error says what and where ("line 7
+/* 0; -EINVAL: no JSON, no object; -ENOMEM. error says what and where ("line 7
  * column 3: ..."). *document is to be freed in any case. */
 int vl_db_document_parse(const char *text, size_t length, struct vl_db_document *document,
 			 char *error, size_t error_size);

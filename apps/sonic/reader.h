@@ -16,6 +16,8 @@ struct db_cell {
 
 void db_problem(const struct db_cell *cell, enum vl_db_problem_kind kind, const char *field,
 		const char *found, const char *right);
+/* That what stands there is lost to what is given again. */
+void db_lost(struct vl_config_db *db, const struct vl_db_repeat *repeat);
 /* found: the field's text, quoted. */
 void db_bad_value(const struct db_cell *cell, const struct vl_db_field *field, const char *right);
 

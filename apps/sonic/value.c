@@ -40,26 +40,49 @@ static bool is_by_port(const char *table)
 	return false;
 }
 
-void db_problem(const struct db_cell *cell, enum vl_db_problem_kind kind, const char *field,
-		const char *found, const char *right)
+/* NULL: no memory, or too many. */
+static struct vl_db_problem *add_problem(struct vl_config_db *db, enum vl_db_problem_kind kind,
+					 const char *found, const char *right)
 {
-	struct vl_config_db *db = cell->db;
 	struct vl_db_problem *problem;
 
 	if (db->problem_count++ >= VL_DB_MAX_PROBLEMS)
-		return;
+		return NULL;
 	problem = vl_arena_allocate(&db->document.arena, sizeof(*problem));
 	if (!problem || !found || !right) {
 		db->out_of_memory = true;
-		return;
+		return NULL;
 	}
 	problem->kind = kind;
-	problem->place = vl_db_place(db, cell->table, cell->entry, field);
-	problem->key = cell->entry && is_by_port(cell->table) ? cell->entry->key : NULL;
 	problem->found = found;
 	problem->right = right;
 	*db->problem_end = problem;
 	db->problem_end = &problem->next;
+	return problem;
+}
+
+void db_problem(const struct db_cell *cell, enum vl_db_problem_kind kind, const char *field,
+		const char *found, const char *right)
+{
+	struct vl_db_problem *problem = add_problem(cell->db, kind, found, right);
+
+	if (!problem)
+		return;
+	problem->place = vl_db_place(cell->db, cell->table, cell->entry, field);
+	problem->key = cell->entry && is_by_port(cell->table) ? cell->entry->key : NULL;
+}
+
+void db_lost(struct vl_config_db *db, const struct vl_db_repeat *repeat)
+{
+	struct vl_db_problem *problem =
+		add_problem(db, VL_DB_DUPLICATE,
+			    vl_arena_print(&db->document.arena,
+					   "given again on line %u: what stands here is lost",
+					   repeat->later_line),
+			    "one of the two, with all that is to hold");
+
+	if (problem)
+		problem->place = (struct vl_db_place){repeat->path, repeat->line};
 }
 
 void db_bad_value(const struct db_cell *cell, const struct vl_db_field *field, const char *right)

@@ -58,6 +58,23 @@ static void test_usage(void)
 	expect("$V . ", 2, "Is a directory");
 }
 
+/* SONiC loads a name that is given twice, and lists of ports as keys: neither is refused. */
+static void test_odd_files(void)
+{
+	write_file("good.json", NULL);
+	expect("sed 's/^  \"PORT\": {/  \"PORT\": {\\n    \"Ethernet0\": {\"mtu\": \"1\"},/' "
+	       "good.json "
+	       "> twice.json; $V twice.json",
+	       1, "error [duplicate]: what is given twice");
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "at       PORT|Ethernet0\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "given again on line"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, ": 1 error, 0 warnings"));
+	expect("echo '{\"PORT\": {}, \"QUEUE\": "
+	       "{\"Ethernet10000000,Ethernet10000001,Ethernet10000002,"
+	       "Ethernet10000003,Ethernet10000004|9x\": {}}}' > long.json; $V long.json",
+	       1, "at       QUEUE|Ethernet10000000,...,Ethernet10000004|9x");
+}
+
 static void test_json(void)
 {
 	static const char *const edit[] = {"BUFFER_PROFILE", "pg_lossless_100000_40m_profile",
@@ -126,6 +143,7 @@ int main(int argc, char **argv)
 	static const struct test tests[] = {
 		{"exit_status", test_exit_status},
 		{"usage", test_usage},
+		{"odd_files", test_odd_files},
 		{"json", test_json},
 		{"lists", test_lists},
 		{"lab", test_lab},

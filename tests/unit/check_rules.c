@@ -540,6 +540,12 @@ static void test_together(void)
 	expect_found(root, &vl_check_defaults, "wred-steep",
 		     "AZURE_LOSSLESS: a probability of 100 for green, red");
 	root = config_db_100g(4);
+	config_db_edit(root, "PORT_QOS_MAP", "*", "tc_to_queue_map", NULL);
+	config_db_edit(root, "PORT_QOS_MAP", "*", "pfc_to_queue_map", NULL);
+	expect_found(root, &vl_check_defaults, "class-map",
+		     "not given: tc_to_queue_map, pfc_to_queue_map; queues and groups are what the "
+		     "switch takes them to be");
+	root = config_db_100g(4);
 	config_db_edit(root, "PORT_QOS_MAP", "Ethernet4", NULL, NULL);
 	config_db_edit(root, "PORT_QOS_MAP", "global", NULL, NULL);
 	expect_found(root, &vl_check_defaults, "qos-map",
