@@ -185,6 +185,10 @@ struct vl_faults;
 /* Reads and checks; what is wrong goes to stderr. -1: go on, else the exit status to end with. */
 int vl_faults_create(const struct vl_command *command, const struct vl_fault_options *options,
 		     uint64_t seed, struct vl_faults **faults);
+/* The port of the control service, by which this verbline and its peer set up queue pairs and tell
+ * each other what they saw: faults spare it. Where none is said: VL_CONTROL_PORT. Before engines
+ * are attached. */
+void vl_faults_set_control_port(struct vl_faults *faults, uint16_t port);
 /* Sets the part that is the device's: the notification point. device->cc may then point into
  * *faults. */
 void vl_faults_configure(struct vl_faults *faults, struct vl_device_config *device);

@@ -5,10 +5,12 @@
 
 #include "apps/fault/fault.h"
 
+#include "apps/control/message.h"
 #include "apps/fault/event_list.h"
 #include "apps/scenario/scenario.h"
 #include "apps/verdict/verdict.h"
 #include "dataplane/fault/fault.h"
+#include "transport/cm/rdma_ip.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -31,6 +33,7 @@ struct vl_faults {
 	struct vl_event_list *list; /* NULL: policies only */
 	char *source;               /* what the list was read from */
 	uint64_t seed;
+	uint16_t control_port;
 	struct vl_cc_parameters cc;
 	struct vl_fault **engines;
 	uint32_t engine_count, engine_capacity;
@@ -110,6 +113,7 @@ int vl_faults_create(const struct vl_command *command, const struct vl_fault_opt
 	}
 	made->options = *options;
 	made->seed = seed;
+	made->control_port = VL_CONTROL_PORT;
 	if (options->events) {
 		made->source = strdup(options->events);
 		made->list = read_events(command, options->events);
@@ -122,6 +126,12 @@ int vl_faults_create(const struct vl_command *command, const struct vl_fault_opt
 	}
 	*faults = made;
 	return -1;
+}
+
+void vl_faults_set_control_port(struct vl_faults *faults, uint16_t port)
+{
+	if (faults)
+		faults->control_port = port;
 }
 
 /* ---- Setting up ----------------------------------------------------------------------------- */
@@ -172,6 +182,7 @@ static struct vl_fault_config engine_config(const struct vl_faults *faults,
 				   .delay = options->coalesce_delay},
 		.rate = rate,
 		.device = endpoint->device,
+		.spared_service = vl_rdma_service_id(VL_RDMA_PORT_SPACE_TCP, faults->control_port),
 		.paused = &endpoint->pause.paused,
 		.tap = &endpoint->tap,
 	};

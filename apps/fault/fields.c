@@ -50,7 +50,9 @@ static const struct vl_field event_fields[] = {
 		"one or several, by IBTA name (rc_send_first; send_first of all services) or class "
 		"(data, request, response, ack, nak, rnr, cnp, cm, ...) [all but cm]"),
 	QUANTITY_FIELD("connection", connection, COUNT, 1, UINT32_MAX,
-		       "the n-th connection of the endpoint, from 1 [any]"),
+		       "the n-th connection of the endpoint, from 1 [any]; that of verbline's "
+		       "control service "
+		       "does not count, and no event acts on it"),
 	TEXT_FIELD("qp", qp, "the QPN of either end, 17 or 0x11 [any]"),
 	TEXT_FIELD("peer", peer, "the other side's address, IPv4 or IPv6 [any]"),
 	TEXT_FIELD("psn", psn,

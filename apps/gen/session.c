@@ -340,6 +340,8 @@ int gen_session(const struct vl_command *command, const struct gen_options *valu
 	/* A peer that is given may be a multicast group. */
 	if (config->to && config->groups.count && config->peer != GEN_PEER_GIVEN)
 		session_config.peer = &config->destination;
+	if (config->peer_port && config->peer == GEN_PEER_CONTROL)
+		vl_faults_set_control_port(faults, (uint16_t)config->peer_port);
 	vl_faults_configure(faults, &session_config.device);
 	for (unsigned int i = 0; i < config->groups.count; i++)
 		vl_faults_configure_cc(faults, &groups[i].cc.resolved);

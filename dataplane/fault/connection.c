@@ -164,8 +164,9 @@ static void set_remote(struct vl_fault *fault, struct vl_fault_connection *conne
 }
 
 /* As new, with the same QPNs. Its number is new: tallies and held frames of the old one know. */
-static void begin(struct vl_fault *fault, struct vl_fault_connection *connection)
+static void begin(struct vl_fault *fault, struct vl_fault_connection *connection, bool is_spared)
 {
+	struct vl_fault_connections *connections = &fault->connections;
 	struct vl_fault_connection fresh = {
 		.peer = connection->peer,
 		.local_qpn = connection->local_qpn,
@@ -174,14 +175,15 @@ static void begin(struct vl_fault *fault, struct vl_fault_connection *connection
 		.older = connection->older,
 		.next_by_local = connection->next_by_local,
 		.next_by_remote = connection->next_by_remote,
-		.number = ++fault->connections.numbered,
+		.number = is_spared ? VL_FAULT_SPARED | ++connections->spared
+				    : ++connections->numbered & ~VL_FAULT_SPARED,
 		.tokens = fault->config.receives.burst,
 	};
 
 	*connection = fresh;
 }
 
-static struct vl_fault_connection *add(struct vl_fault *fault, uint32_t local_qpn)
+static struct vl_fault_connection *add(struct vl_fault *fault, uint32_t local_qpn, bool is_spared)
 {
 	struct vl_fault_connections *connections = &fault->connections;
 	struct vl_fault_connection *connection;
@@ -201,7 +203,7 @@ static struct vl_fault_connection *add(struct vl_fault *fault, uint32_t local_qp
 	connection = &connections->list[index];
 	connection->local_qpn = local_qpn;
 	connection->remote_qpn = 0;
-	begin(fault, connection);
+	begin(fault, connection, is_spared);
 	link_newest(connections, index);
 	head = &connections->by_local[local_chain(connections, local_qpn)];
 	connection->next_by_local = *head;
@@ -212,7 +214,7 @@ static struct vl_fault_connection *add(struct vl_fault *fault, uint32_t local_qp
 /* ---- The connection manager ----------------------------------------------------------------- */
 
 static void propose(struct vl_fault_connections *connections, const struct vl_fault_packet *packet,
-		    const union ibv_gid *peer, const struct vl_cm_req *req)
+		    const union ibv_gid *peer, const struct vl_cm_req *req, bool is_spared)
 {
 	struct vl_fault_proposal *proposal = NULL;
 
@@ -233,6 +235,7 @@ static void propose(struct vl_fault_connections *connections, const struct vl_fa
 		.psn = req->starting_psn,
 		.direction = (uint8_t)packet->direction,
 		.is_used = true,
+		.is_spared = is_spared,
 	};
 }
 
@@ -245,14 +248,15 @@ static void set_first_psn(struct vl_fault_stream *stream, uint32_t psn)
 
 /* Both sides are known now. A repeated REP changes nothing; one with other numbers is for a new
  * connection on the same QP. */
-static void establish(struct vl_fault *fault, uint32_t local_qpn, const union ibv_gid *peer,
-		      uint32_t remote_qpn, uint32_t transmitted_psn, uint32_t received_psn)
+static void establish(struct vl_fault *fault, uint32_t local_qpn,
+		      const struct vl_fault_proposal *proposal, uint32_t remote_qpn,
+		      uint32_t transmitted_psn, uint32_t received_psn)
 {
 	struct vl_fault_connection *connection = find_local(&fault->connections, local_qpn);
 	struct vl_fault_stream *streams;
 
 	if (!connection)
-		connection = add(fault, local_qpn);
+		connection = add(fault, local_qpn, proposal->is_spared);
 	streams = connection->streams;
 	if (streams[VL_DIRECTION_TRANSMITTED].is_exact &&
 	    streams[VL_DIRECTION_TRANSMITTED].first_psn == transmitted_psn &&
@@ -261,8 +265,8 @@ static void establish(struct vl_fault *fault, uint32_t local_qpn, const union ib
 	    connection->remote_qpn == remote_qpn)
 		return;
 	if (streams[VL_DIRECTION_TRANSMITTED].started || streams[VL_DIRECTION_RECEIVED].started)
-		begin(fault, connection);
-	set_remote(fault, connection, peer, remote_qpn);
+		begin(fault, connection, proposal->is_spared);
+	set_remote(fault, connection, &proposal->peer, remote_qpn);
 	set_first_psn(&streams[VL_DIRECTION_TRANSMITTED], transmitted_psn);
 	set_first_psn(&streams[VL_DIRECTION_RECEIVED], received_psn);
 }
@@ -278,10 +282,10 @@ static void answer(struct vl_fault *fault, const struct vl_fault_packet *packet,
 		    memcmp(&proposal->peer, peer, sizeof(*peer)))
 			continue;
 		if (packet->direction == VL_DIRECTION_RECEIVED)
-			establish(fault, proposal->qpn, peer, rep->local_qpn, proposal->psn,
+			establish(fault, proposal->qpn, proposal, rep->local_qpn, proposal->psn,
 				  rep->starting_psn);
 		else
-			establish(fault, rep->local_qpn, peer, proposal->qpn, rep->starting_psn,
+			establish(fault, rep->local_qpn, proposal, proposal->qpn, rep->starting_psn,
 				  proposal->psn);
 		return;
 	}
@@ -296,7 +300,9 @@ static void learn_from_management(struct vl_fault *fault, const struct vl_fault_
 	    VL_CM_RESULT_ok)
 		return;
 	if (message.attribute_id == VL_CM_REQ)
-		propose(&fault->connections, packet, peer, &message.req);
+		propose(&fault->connections, packet, peer, &message.req,
+			fault->config.spared_service &&
+				message.req.service_id == fault->config.spared_service);
 	else if (message.attribute_id == VL_CM_REP)
 		answer(fault, packet, peer, &message.rep);
 }
@@ -402,7 +408,7 @@ static struct vl_fault_connection *of_received(struct vl_fault *fault,
 		if (fault->config.device &&
 		    !vl_find_qp(fault->config.device, packet->destination_qpn))
 			return NULL;
-		connection = add(fault, packet->destination_qpn);
+		connection = add(fault, packet->destination_qpn, false);
 		connection->peer = packet->source_gid;
 	}
 	if (!connection->remote_qpn)
@@ -425,7 +431,7 @@ static struct vl_fault_connection *of_transmitted(struct vl_fault *fault,
 				   parsed->destination_qpn);
 	connection = find_local(&fault->connections, local_qpn);
 	if (!connection)
-		connection = add(fault, local_qpn);
+		connection = add(fault, local_qpn, false);
 	if (vl_opcode_service(parsed->opcode) != VL_SERVICE_UD)
 		set_remote(fault, connection, &parsed->destination_gid, parsed->destination_qpn);
 	else

@@ -9,9 +9,10 @@
  * Packets are addressed by what they are (direction, opcode, PSN, message), whose they are
  * (connection, QPN, peer) and which of those that fit (n-th, every n-th, by chance). A connection
  * is known by its first packet or by the connection manager's messages, and numbered from 1 in that
- * order. PSNs are counted from the first of the requests in their direction; that of an answer from
- * the first of the requests that it answers. Messages are counted from 1 in the order of their
- * PSNs, each with its retransmissions; an answer belongs to the message that holds its PSN.
+ * order, but for those that are spared. PSNs are counted from the first of the requests in their
+ * direction; that of an answer from the first of the requests that it answers. Messages are counted
+ * from 1 in the order of their PSNs, each with its retransmissions; an answer belongs to the
+ * message that holds its PSN.
  *
  * After a change the IPv4 checksum and the ICRC are made right again, unless the event asks for a
  * damaged packet.
@@ -207,6 +208,11 @@ struct vl_fault_config {
 	/* Priorities that must not send now, as the peer's PFC says: frames that wait here wait on.
 	 * May be NULL; outlives the engine. */
 	const uint8_t *paused;
+
+	/* Connections to this service of the connection manager are not numbered, and events and
+	 * policies leave them alone (but not the slow receiver, as there is one wire): by them a
+	 * tester talks with its own other half. 0: none. */
+	uint64_t spared_service;
 
 	uint32_t max_connections; /* 0: 4096; the one least lately used gives way */
 	uint32_t max_held;        /* frames delayed, made or waiting; 0: what policies need */

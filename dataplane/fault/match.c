@@ -243,12 +243,10 @@ static struct vl_fault_tally *tally_of(struct vl_fault *fault, uint32_t event,
 	return tally;
 }
 
-static bool is_chosen(struct vl_fault *fault, uint32_t event, const struct vl_fault_packet *packet,
-		      struct vl_fault_tally *tally)
+static bool is_chosen(struct vl_fault *fault, uint32_t event, struct vl_fault_tally *tally)
 {
 	const struct vl_fault_match *match = &vl_fault_event_at(fault, event)->match;
 
-	(void)packet;
 	tally->matched++;
 	if (match->limit && tally->acted >= match->limit)
 		return false;
@@ -271,7 +269,7 @@ static bool decide_one(struct vl_fault *fault, uint32_t index, const struct vl_f
 		return false;
 	fault->event_counters[index].matched++;
 	tally = tally_of(fault, index, event->match.per_connection ? packet->connection : NULL);
-	if (!is_chosen(fault, index, packet, tally))
+	if (!is_chosen(fault, index, tally))
 		return false;
 	if (!vl_fault_is_applicable(&event->action, packet)) {
 		fault->event_counters[index].not_applicable++;
@@ -300,6 +298,8 @@ static bool ends_course(enum vl_fault_action_kind kind)
 void vl_fault_decide(struct vl_fault *fault, const struct vl_fault_packet *packet)
 {
 	fault->decision_count = 0;
+	if (vl_fault_is_spared(packet->connection))
+		return;
 	for (uint32_t index = 0; index < fault->config.event_count; index++) {
 		if (!decide_one(fault, index, packet))
 			continue;

@@ -41,8 +41,8 @@ bool vl_fault_admit_receive(struct vl_fault *fault, struct vl_fault_packet *pack
 	struct vl_fault_connection *connection = packet->connection;
 	const uint8_t syndrome = (uint8_t)(SYNDROME_RNR << 5 | fault->config.receives.rnr_timer);
 
-	if (!fault->config.receives.rate || !connection || !packet->answer_qpn ||
-	    !needs_receive(&packet->parsed))
+	if (!fault->config.receives.rate || !connection || vl_fault_is_spared(connection) ||
+	    !packet->answer_qpn || !needs_receive(&packet->parsed))
 		return true;
 	/* Sent again: it has its receive. */
 	if (connection->has_admitted &&
@@ -209,7 +209,8 @@ bool vl_fault_admit_answer(struct vl_fault *fault, struct vl_fault_packet *packe
 	struct vl_fault_connection *connection = packet->connection;
 	const struct vl_packet *parsed = &packet->parsed;
 
-	if (!(parsed->info->flags & (VL_OPCODE_RESPONSE | VL_OPCODE_NOTIFICATION)))
+	if (!(parsed->info->flags & (VL_OPCODE_RESPONSE | VL_OPCODE_NOTIFICATION)) ||
+	    vl_fault_is_spared(connection))
 		return true;
 	if (packet->now < fault->silent_until)
 		return suppress(fault, fault->silent_event);

@@ -50,8 +50,9 @@ struct vl_fault_slot;
 struct vl_fault_connection {
 	union ibv_gid peer;
 	uint32_t local_qpn, remote_qpn; /* remote 0: not known */
-	uint32_t number;                /* from 1, in order of appearance; 0: unused */
-	uint32_t newer, older;          /* by use */
+	/* From 1, in order of appearance; of spared ones from VL_FAULT_SPARED on; 0: unused. */
+	uint32_t number;
+	uint32_t newer, older; /* by use */
 	uint32_t next_by_local, next_by_remote;
 	struct vl_fault_stream streams[2]; /* by enum vl_direction */
 
@@ -66,11 +67,19 @@ struct vl_fault_connection {
 	bool has_admitted;
 };
 
+/* More than connections are numbered. */
+#define VL_FAULT_SPARED UINT32_C(0x80000000)
+
+static inline bool vl_fault_is_spared(const struct vl_fault_connection *connection)
+{
+	return connection && connection->number >= VL_FAULT_SPARED;
+}
+
 struct vl_fault_proposal {
 	union ibv_gid peer;
 	uint32_t comm_id, qpn, psn;
 	uint8_t direction; /* enum vl_direction of the REQ */
-	bool is_used;
+	bool is_used, is_spared;
 };
 
 struct vl_fault_connections {
@@ -78,7 +87,7 @@ struct vl_fault_connections {
 	uint32_t *by_local, *by_remote; /* heads of chains */
 	uint32_t mask, capacity, used;
 	uint32_t newest, oldest;
-	uint32_t numbered;
+	uint32_t numbered, spared;
 	struct vl_fault_proposal proposals[VL_FAULT_PROPOSALS];
 	uint32_t next_proposal;
 	uint64_t forgotten;

@@ -131,6 +131,20 @@ static void test_pause(void)
 	CU_ASSERT_STRING_EQUAL(pause_verdict(PAUSE("4")), "not seen");
 }
 
+/* The connection by which the two sides describe their queue pairs is no part of the test. */
+static void test_spared_control(void)
+{
+	expect("printf 'events:\\n  - {opcode: \"send, acknowledge\", connection: 1, every: 3, "
+	       "action: drop}\\n  - {opcode: send, action: stop_answering, scope: endpoint}\\n' "
+	       ">s.yaml; " RUN "--events s.yaml --json out.json",
+	       0, "");
+	read_json();
+	CU_ASSERT_EQUAL(completed(), 600);
+	CU_ASSERT_TRUE(acted(0) > 0);
+	CU_ASSERT_EQUAL(acted(1), 0);
+	json_decref(root);
+}
+
 static void test_wrong_list(void)
 {
 	expect_line("printf 'events:\\n  - {action: dorp}\\n' >w.yaml; " RUN "--events w.yaml", 2,
@@ -140,8 +154,12 @@ static void test_wrong_list(void)
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
-		{"loss", test_loss},   {"marks", test_marks},           {"failure", test_failure},
-		{"pause", test_pause}, {"wrong_list", test_wrong_list},
+		{"loss", test_loss},
+		{"marks", test_marks},
+		{"failure", test_failure},
+		{"pause", test_pause},
+		{"spared_control", test_spared_control},
+		{"wrong_list", test_wrong_list},
 	};
 
 	return COMMAND_RUN_SUITE("faults_command", "gen", tests, argc, argv);
