@@ -57,6 +57,17 @@ static inline uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* When to ask again for what could not be sent. A frame that the pool did not have comes back when
+ * another one arrives somewhere: for that the port waits as long as the longest frame takes. */
+static uint64_t next_try(const struct vl_network_port *port, uint64_t failures, uint64_t now)
+{
+	uint64_t bits = (port->link.mtu + VL_ETHERNET_OVERHEAD) * UINT64_C(8);
+
+	if (port->node->network->pool.failures == failures)
+		return now + 1;
+	return now + vl_rate_time_up(port->link.rate, bits);
+}
+
 /* For what is sent an endpoint waits until the line is free; for its application it does not. */
 static uint64_t application_wake_time(const struct vl_endpoint *endpoint, uint64_t time,
 				      uint64_t free_at, uint64_t now)
@@ -87,9 +98,10 @@ static void step_endpoint(struct vl_network_port *port, uint64_t now)
 	vl_endpoint_poll(endpoint, now);
 	free_at = vl_fabric_link_free_at(&port->link);
 	if (free_at <= now) {
+		uint64_t failures = port->node->network->pool.failures;
 		struct vl_frame *frame = vl_frame_get(&port->node->network->pool.pool);
 
-		free_at = now + 1;
+		free_at = next_try(port, failures, now);
 		if (frame && vl_endpoint_transmit(endpoint, now, frame)) {
 			send(port, frame, now);
 			free_at = vl_fabric_link_free_at(&port->link);
@@ -110,13 +122,14 @@ static void step_switch_port(struct vl_network_port *port, uint64_t now)
 	if (!port->is_connected)
 		return;
 	if (free_at <= now) {
+		uint64_t failures = port->node->network->pool.failures;
 		struct vl_frame *frame = vl_switch_transmit(sw, port->number, now);
 
 		if (frame) {
 			send(port, frame, now);
 			free_at = vl_fabric_link_free_at(&port->link);
 		} else {
-			free_at = now + 1;
+			free_at = next_try(port, failures, now);
 		}
 	}
 	schedule_transmit(port, later(free_at, vl_switch_next_deadline(sw, port->number, now)));
@@ -150,9 +163,10 @@ static void step_adapter(struct vl_network_port *port, uint64_t now)
 	vl_channel_adapter_poll(adapter, now);
 	free_at = vl_fabric_link_free_at(&port->link);
 	if (free_at <= now) {
+		uint64_t failures = port->node->network->pool.failures;
 		struct vl_frame *frame = vl_channel_adapter_transmit(adapter, now);
 
-		free_at = now + 1;
+		free_at = next_try(port, failures, now);
 		if (frame) {
 			send(port, frame, now);
 			free_at = vl_fabric_link_free_at(&port->link);
@@ -170,9 +184,10 @@ static void step_infiniband_port(struct vl_network_port *port, uint64_t now)
 	if (!port->is_connected)
 		return;
 	if (free_at <= now) {
+		uint64_t failures = port->node->network->pool.failures;
 		struct vl_frame *frame = vl_infiniband_switch_transmit(sw, port->number, now);
 
-		free_at = now + 1;
+		free_at = next_try(port, failures, now);
 		if (frame) {
 			send(port, frame, now);
 			free_at = vl_fabric_link_free_at(&port->link);

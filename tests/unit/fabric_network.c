@@ -550,6 +550,45 @@ static void test_says_what_is_wrong(void)
 	vl_network_destroy(network);
 }
 
+/* All frames are on their way for a millisecond: who wants one asks as often as long frames could
+ * leave, not each nanosecond, and gets on when they come back. */
+static void test_frame_pool_runs_dry(void)
+{
+	const struct vl_network_config limits = {.frame_limit = 8};
+	const struct vl_link_config far = {.rate = RATE, .propagation = 1000000};
+	const struct vl_traffic_config memory = {.largest_message = 65536};
+	const uint64_t frame_time = (9216 + 24) * 8 / 100;
+	struct vl_memory_frame_pool *pool;
+	struct star star = {.count = 2};
+	uint64_t duration;
+
+	star.network = vl_network_create(&limits);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(star.network);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct vl_endpoint_config host = host_config((uint16_t)(1 + i), RATE);
+
+		star.hosts[i] = vl_network_add_endpoint(star.network, &host);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(star.hosts[i]);
+		star.traffic[i] = vl_traffic_create(vl_node_endpoint(star.hosts[i]), &memory, NULL);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(star.traffic[i]);
+	}
+	CU_ASSERT_EQUAL_FATAL(
+		vl_network_connect(star.network, star.hosts[0], 0, star.hosts[1], 0, &far, NULL),
+		0);
+	add_flow(&star, 1, 2, 65536, 20, NULL);
+	duration =
+		vl_network_run_until(star.network, UINT64_C(10000000000)) ? finish_time(&star) : 0;
+	pool = (struct vl_memory_frame_pool *)vl_network_frame_pool(star.network);
+	CU_ASSERT_EQUAL(vl_flow_progress(star.flows[0], 0)->completed, 20);
+	CU_ASSERT_TRUE(pool->failures > 0);
+	/* 320 packets, 8 at a time at the most, an ACK's way back for what frees some of them. */
+	CU_ASSERT_TRUE(duration >= 40000000);
+	CU_ASSERT_TRUE(pool->failures <= 2 * duration / frame_time + 2);
+	CU_ASSERT_TRUE(vl_executor_event_count(vl_network_executor(star.network)) <
+		       3 * duration / frame_time);
+	finish(&star);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -565,6 +604,7 @@ int main(int argc, char **argv)
 		{"pause_ends_by_itself", test_pause_ends_by_itself},
 		{"two_switches", test_two_switches},
 		{"says_what_is_wrong", test_says_what_is_wrong},
+		{"frame_pool_runs_dry", test_frame_pool_runs_dry},
 	};
 
 	return RUN_SUITE("fabric_network", tests, argc, argv);
