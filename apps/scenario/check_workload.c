@@ -8,6 +8,7 @@
 #include "apps/scenario/source.h"
 #include "dataplane/workload/collectives.h"
 #include "dataplane/workload/engine.h"
+#include "dataplane/workload/rank_pairs.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -282,6 +283,29 @@ static int make_plan(struct vl_loader *loader, const struct vl_scenario *scenari
 	return -EINVAL;
 }
 
+static void check_plan(struct vl_loader *loader, const struct vl_scenario_workload *workload)
+{
+	const struct vl_workload_plan *plan = &workload->plan;
+
+	if (workload->iterations > VL_WORKLOAD_MAX_RECORDS / plan->step_count)
+		vl_section_problem(
+			loader, &workload->section, "iterations",
+			"%llu of %u steps are too many to keep the times of; %llu would do",
+			(unsigned long long)workload->iterations, plan->step_count,
+			(unsigned long long)(VL_WORKLOAD_MAX_RECORDS / plan->step_count));
+	for (uint32_t i = 0; i < plan->step_count; i++) {
+		uint64_t least = plan->steps[i].bytes / INT32_MAX + 1;
+
+		if (plan->steps[i].bytes / workload->message_size < INT32_MAX)
+			continue;
+		vl_section_problem(loader, &workload->section, "message_size",
+				   "is too small for a transfer of %llu B; %llu B would do",
+				   (unsigned long long)plan->steps[i].bytes,
+				   (unsigned long long)least);
+		return;
+	}
+}
+
 static void plan_workload(struct vl_loader *loader, const struct vl_scenario *scenario,
 			  struct vl_scenario_workload *workload, unsigned int number)
 {
@@ -303,19 +327,34 @@ static void plan_workload(struct vl_loader *loader, const struct vl_scenario *sc
 		vl_section_problem(loader, &workload->section,
 				   workload->kind == VL_WORKLOAD_TRACE ? "trace" : "kind", "%s",
 				   *error ? error : workload->plan.error);
-	else if (workload->iterations > VL_WORKLOAD_MAX_RECORDS / workload->plan.step_count)
-		vl_section_problem(
-			loader, &workload->section, "iterations",
-			"%llu of %u steps are too many to keep the times of; %llu would "
-			"do",
-			(unsigned long long)workload->iterations, workload->plan.step_count,
-			(unsigned long long)(VL_WORKLOAD_MAX_RECORDS / workload->plan.step_count));
+	else
+		check_plan(loader, workload);
+}
+
+/* The queue pairs of a workload, and of those above it as many as *count says. */
+static void count_qps(struct vl_loader *loader, const struct vl_scenario_workload *workload,
+		      uint64_t *count)
+{
+	uint32_t pairs = vl_workload_plan_pairs(&workload->plan);
+
+	if (pairs == UINT32_MAX) {
+		loader->out_of_memory = true;
+		return;
+	}
+	*count += pairs * workload->qps;
+	if (*count > VL_WORKLOAD_MAX_QPS)
+		vl_section_problem(loader, &workload->section, "qps",
+				   "the workloads up to here have %llu queue pairs, of which %llu "
+				   "each for %u pairs of ranks; at most %u are allowed: fewer "
+				   "ranks or qps would do",
+				   (unsigned long long)*count, (unsigned long long)workload->qps,
+				   pairs, VL_WORKLOAD_MAX_QPS);
 }
 
 void vl_scenario_check_workloads(struct vl_loader *loader, struct vl_scenario *scenario)
 {
 	struct vl_scenario_workload *workloads = scenario->workloads.elements;
-	uint64_t steps = 0;
+	uint64_t steps = 0, qps = 0;
 
 	for (unsigned int i = 0; i < scenario->workloads.count; i++) {
 		struct vl_scenario_workload *workload = &workloads[i];
@@ -327,6 +366,8 @@ void vl_scenario_check_workloads(struct vl_loader *loader, struct vl_scenario *s
 		find_others(loader, scenario, workload);
 		if (find_ranks(loader, scenario, workload) && loader->problems->count == before)
 			plan_workload(loader, scenario, workload, i);
+		if (loader->problems->count == before)
+			count_qps(loader, workload, &qps);
 		steps += workload->plan.step_count;
 		if (steps <= VL_WORKLOAD_PLAN_MAX_STEPS)
 			continue;

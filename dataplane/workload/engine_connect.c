@@ -5,6 +5,7 @@
 
 #include "dataplane/workload/engine_private.h"
 #include "dataplane/workload/engine_set_up.h"
+#include "dataplane/workload/rank_pairs.h"
 #include "transport/random.h"
 
 #include <errno.h>
@@ -14,66 +15,7 @@
 
 /* ---- Which ranks have to do with each other ------------------------------------------------- */
 
-/* Open addressing; size is a power of two, more than half of it free. */
-struct pair_table {
-	uint64_t *keys; /* lower rank << 32 | higher rank; 0 (no two ranks): free */
-	uint32_t *numbers;
-	uint32_t size, count;
-};
-
-static uint32_t place_of(const struct pair_table *table, uint64_t key)
-{
-	uint32_t place = (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (table->size - 1);
-
-	while (table->keys[place] && table->keys[place] != key)
-		place = (place + 1) & (table->size - 1);
-	return place;
-}
-
-static bool grow_table(struct pair_table *table)
-{
-	struct pair_table grown = {.size = table->size ? 2 * table->size : 1024,
-				   .count = table->count};
-
-	grown.keys = calloc(grown.size, sizeof(*grown.keys));
-	grown.numbers = calloc(grown.size, sizeof(*grown.numbers));
-	if (!grown.keys || !grown.numbers) {
-		free(grown.keys);
-		free(grown.numbers);
-		return false;
-	}
-	for (uint32_t i = 0; i < table->size; i++) {
-		uint32_t place;
-
-		if (!table->keys[i])
-			continue;
-		place = place_of(&grown, table->keys[i]);
-		grown.keys[place] = table->keys[i];
-		grown.numbers[place] = table->numbers[i];
-	}
-	free(table->keys);
-	free(table->numbers);
-	*table = grown;
-	return true;
-}
-
-/* Number of the pair of ranks, in the order of first asking; UINT32_MAX: no memory. */
-static uint32_t find_pair(struct pair_table *table, uint32_t a, uint32_t b)
-{
-	uint64_t key = a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
-	uint32_t place;
-
-	if (table->size < 2 * (table->count + 1) && !grow_table(table))
-		return UINT32_MAX;
-	place = place_of(table, key);
-	if (!table->keys[place]) {
-		table->keys[place] = key;
-		table->numbers[place] = table->count++;
-	}
-	return table->numbers[place];
-}
-
-static int make_ends(struct vl_workload *workload, const struct pair_table *table)
+static int make_ends(struct vl_workload *workload, const struct vl_rank_pairs *table)
 {
 	const struct vl_workload_plan *plan = workload->config.plan;
 
@@ -108,7 +50,7 @@ static int make_ends(struct vl_workload *workload, const struct pair_table *tabl
 static int find_ends(struct vl_workload_engine *engine, struct vl_workload *workload)
 {
 	const struct vl_workload_plan *plan = workload->config.plan;
-	struct pair_table table = {0};
+	struct vl_rank_pairs table = {0};
 	int status = 0;
 
 	for (uint32_t i = 0; !status && i < plan->step_count; i++) {
@@ -117,7 +59,7 @@ static int find_ends(struct vl_workload_engine *engine, struct vl_workload *work
 
 		if (step->kind == VL_STEP_COMPUTE)
 			continue;
-		pair = find_pair(&table, step->source, step->destination);
+		pair = vl_rank_pairs_number(&table, step->source, step->destination);
 		if (pair == UINT32_MAX)
 			status = -ENOMEM;
 		workload->states[i].end =
@@ -129,8 +71,7 @@ static int find_ends(struct vl_workload_engine *engine, struct vl_workload *work
 	if (status)
 		vl_workload_refuse(engine, status, "%s: no memory for the ends of %u queue pairs",
 				   workload->config.name, table.count);
-	free(table.keys);
-	free(table.numbers);
+	vl_rank_pairs_release(&table);
 	return status;
 }
 

@@ -142,6 +142,27 @@ static void test_refused(void)
 	refuse("  - {name: a, kind: ring_all_reduce, iterations: 1000000}\n", 1,
 	       "iterations: 1000000 of ");
 	refuse("  - {name: a, kind: inference, requests: 10000000}\n", 1, "operations of each");
+	refuse("  - {name: a, kind: incast, size: 1024GiB, message_size: 100B}\n", 1,
+	       "message_size: is too small for a transfer of 1099511627776 B; 513 B would do");
+}
+
+/* 9 endpoints have 36 pairs, of 64 queue pairs each: 28 workloads fit, and one more does not. */
+static void test_queue_pairs_are_bounded(void)
+{
+	struct vl_scenario *scenario;
+	char workloads[3000] = "";
+	size_t used = 0;
+
+	for (unsigned int i = 0; i < 28; i++)
+		used += (size_t)snprintf(workloads + used, sizeof(workloads) - used,
+					 "  - {name: w%u, kind: all_to_all, qps: 64}\n", i);
+	scenario = take(workloads);
+	vl_scenario_free(scenario);
+	snprintf(workloads + used, sizeof(workloads) - used,
+		 "  - {name: last, kind: all_to_all, qps: 64}\n");
+	refuse(workloads, 29,
+	       "workloads[28].qps: the workloads up to here have 66816 queue pairs, of which 64 "
+	       "each for 36 pairs of ranks; at most 65536 are allowed");
 }
 
 /* ---- Traces -------------------------------------------------------------------------------- */
@@ -429,6 +450,7 @@ int main(int argc, char **argv)
 		{"defaults", test_defaults},
 		{"collectives", test_collectives},
 		{"refused", test_refused},
+		{"queue_pairs_are_bounded", test_queue_pairs_are_bounded},
 		{"trace", test_trace},
 		{"trace_beside_the_scenario", test_trace_beside_the_scenario},
 		{"refused_traces", test_refused_traces},
