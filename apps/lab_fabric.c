@@ -5,6 +5,7 @@
 
 #include "apps/lab_workload.h"
 #include "apps/scenario/switch_source.h"
+#include "dataplane/workload/engine.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -98,7 +99,7 @@ void vl_lab_endpoint_config(const struct vl_scenario *scenario, unsigned int nod
 	resolve(NULL, &device->gids[0].gid, device->mac);
 	device->events.resolve = resolve;
 	device->link_rate = config->rate;
-	device->max_qp = VL_SCENARIO_MAX_QPS + 1;
+	device->max_qp = VL_SCENARIO_MAX_QPS + VL_WORKLOAD_MAX_QPS + 1;
 	device->cc = &scenario->cc.resolved;
 	/* As NICs do: a new connection does not wait for the credits of its first ACK. */
 	device->assume_unlimited_credits = scenario->workloads.count > 0;

@@ -3,9 +3,11 @@
 
 /* Workloads in scenarios: what is taken, what is refused and where; traces; and each kind run. */
 
+#include "apps/lab_fabric.h"
 #include "apps/lab_measure.h"
 #include "apps/lab_run.h"
 #include "apps/scenario/scenario.h"
+#include "dataplane/workload/engine.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
@@ -150,6 +152,7 @@ static void test_refused(void)
 static void test_queue_pairs_are_bounded(void)
 {
 	struct vl_scenario *scenario;
+	struct vl_endpoint_config endpoint;
 	char workloads[3000] = "";
 	size_t used = 0;
 
@@ -157,6 +160,9 @@ static void test_queue_pairs_are_bounded(void)
 		used += (size_t)snprintf(workloads + used, sizeof(workloads) - used,
 					 "  - {name: w%u, kind: all_to_all, qps: 64}\n", i);
 	scenario = take(workloads);
+	/* With as many of flows an endpoint has room for all. */
+	vl_lab_endpoint_config(scenario, 0, &endpoint);
+	CU_ASSERT_TRUE(endpoint.device.max_qp > VL_SCENARIO_MAX_QPS + VL_WORKLOAD_MAX_QPS);
 	vl_scenario_free(scenario);
 	snprintf(workloads + used, sizeof(workloads) - used,
 		 "  - {name: last, kind: all_to_all, qps: 64}\n");
