@@ -47,9 +47,12 @@ static struct vl_fabric_link *find_link(const struct vl_lab_fabric *fabric, unsi
 	return vl_network_link(lab->nodes[node], port);
 }
 
+/* As the network says; without a word of it there was no memory for what it is to be told. */
 static int refuse(const struct lab *lab, int status, char *error, size_t error_size)
 {
-	snprintf(error, error_size, "%s", vl_network_error(lab->network));
+	const char *message = vl_network_error(lab->network);
+
+	snprintf(error, error_size, "%s", *message ? message : "out of memory");
 	return status ? status : -EINVAL;
 }
 

@@ -371,10 +371,9 @@ struct vl_event_list *vl_event_list_parse(const char *text, size_t length,
 	vl_schema_load(&loader, 1, &vl_event_list_schema, "", list);
 	convert(&loader, list, problems->file);
 	check(&loader, list);
+	vl_loader_finish(&loader);
 	yaml_document_delete(&document);
 	list->arena = arena;
-	if (loader.out_of_memory)
-		vl_problem_add(problems, (struct vl_place){0, 0, -1}, NULL, "out of memory");
 	if (!problems->count)
 		return list;
 	vl_event_list_free(list);

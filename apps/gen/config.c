@@ -268,10 +268,9 @@ struct gen_config *gen_config_parse(const char *text, size_t length,
 		vl_schema_override(&loader, overrides->values[i], (int)i);
 	vl_schema_load(&loader, 1, &gen_config_schema, "", config);
 	check_all(&loader, config, path_mtu);
+	vl_loader_finish(&loader);
 	yaml_document_delete(&document);
 	config->arena = arena;
-	if (loader.out_of_memory)
-		vl_problem_add(problems, (struct vl_place){0, 0, -1}, NULL, "out of memory");
 	if (!problems->count)
 		return config;
 	gen_config_free(config);

@@ -17,11 +17,11 @@ void *vl_arena_allocate(struct vl_arena *arena, size_t size)
 {
 	struct vl_arena_block *block;
 
-	if (size > SIZE_MAX - sizeof(*block))
+	block = size > SIZE_MAX - sizeof(*block) ? NULL : calloc(1, sizeof(*block) + size);
+	if (!block) {
+		arena->has_failed = true;
 		return NULL;
-	block = calloc(1, sizeof(*block) + size);
-	if (!block)
-		return NULL;
+	}
 	block->next = arena->blocks;
 	arena->blocks = block;
 	return block->bytes;
@@ -36,7 +36,7 @@ char *vl_arena_print(struct vl_arena *arena, const char *format, ...)
 	va_start(arguments, format);
 	length = vsnprintf(NULL, 0, format, arguments);
 	va_end(arguments);
-	text = length < 0 ? NULL : vl_arena_allocate(arena, (size_t)length + 1);
+	text = vl_arena_allocate(arena, length < 0 ? SIZE_MAX : (size_t)length + 1);
 	if (!text)
 		return NULL;
 	va_start(arguments, format);

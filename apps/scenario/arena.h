@@ -5,10 +5,12 @@
 #ifndef VERBLINE_SCENARIO_ARENA_H
 #define VERBLINE_SCENARIO_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct vl_arena {
 	struct vl_arena_block *blocks;
+	bool has_failed; /* an allocation has */
 };
 
 void *vl_arena_allocate(struct vl_arena *arena, size_t size); /* zeroed; NULL: no memory */

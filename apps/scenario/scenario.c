@@ -35,10 +35,9 @@ struct vl_scenario *vl_scenario_parse(const char *text, size_t length,
 		vl_schema_override(&loader, overrides->values[i], (int)i);
 	vl_schema_load(&loader, 1, &vl_scenario_schema, "", scenario);
 	vl_scenario_check(&loader, scenario);
+	vl_loader_finish(&loader);
 	yaml_document_delete(&document);
 	scenario->arena = arena;
-	if (loader.out_of_memory)
-		vl_problem_add(problems, (struct vl_place){0, 0, -1}, NULL, "out of memory");
 	if (!problems->count)
 		return scenario;
 	vl_scenario_free(scenario);

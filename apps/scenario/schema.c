@@ -540,3 +540,11 @@ void vl_schema_load(struct vl_loader *loader, int node, const struct vl_schema *
 {
 	load_mapping(loader, node, schema, path, structure, false);
 }
+
+void vl_loader_finish(const struct vl_loader *loader)
+{
+	if (!loader->out_of_memory && !loader->arena->has_failed)
+		return;
+	loader->problems->count = 0;
+	vl_problem_add(loader->problems, (struct vl_place){0, 0, -1}, NULL, "out of memory");
+}

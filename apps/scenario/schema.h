@@ -122,5 +122,8 @@ const char *vl_node_text(const struct vl_loader *loader, int node);
  * "path=value", the n-th override. A path that leads nowhere is a problem.
  */
 void vl_schema_override(struct vl_loader *loader, const char *assignment, int n);
+/* When all is read and checked. If memory ran short that is the only problem: what else is wrong
+ * may only follow from it. */
+void vl_loader_finish(const struct vl_loader *loader);
 
 #endif

@@ -134,7 +134,9 @@ static int check_background(struct vl_workload_engine *engine,
 static int check_ranks(struct vl_workload_engine *engine, const struct vl_workload_config *config)
 {
 	uint8_t *used = calloc(engine->config.endpoint_count, 1);
-	int status = used ? 0 : -ENOMEM;
+	int status = used ? 0
+			  : vl_workload_refuse(engine, -ENOMEM, "%s: no memory for its ranks",
+					       config->name);
 
 	for (uint32_t i = 0; !status && i < config->plan->rank_count; i++) {
 		if (config->endpoints[i] >= engine->config.endpoint_count)
