@@ -4,11 +4,15 @@
 #include "apps/report/output.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Symbolic links that lead to a file which does not exist: as many as the kernel follows. */
+#define MAX_LINKS 40
 
 static int fail(const struct vl_output *output, int status, char *error, size_t error_size)
 {
@@ -23,16 +27,87 @@ static bool is_special(const char *path)
 	return !stat(path, &status) && !S_ISREG(status.st_mode);
 }
 
+static char *join(const char *directory, const char *name)
+{
+	char *path;
+
+	return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
+}
+
+/* The name in a directory that exists, of a file that may not. NULL: there is no such directory, or
+ * no memory. */
+static char *name_in_directory(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char *parent = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	char *directory = parent ? realpath(parent, NULL) : NULL;
+	char *found = directory ? join(strcmp(directory, "/") ? directory : "", name) : NULL;
+
+	free(parent);
+	free(directory);
+	return found;
+}
+
+/* The file that a path leads to, symbolic links followed, whether it exists or not; to be freed.
+ * NULL: the path leads nowhere, or no memory. */
+static char *place_of(const char *path)
+{
+	char target[PATH_MAX], *place = realpath(path, NULL), *next;
+	ssize_t length;
+
+	if (place || errno != ENOENT)
+		return place;
+	place = name_in_directory(path);
+	for (int i = 0; place && i < MAX_LINKS; i++) {
+		length = readlink(place, target, sizeof(target) - 1);
+		if (length < 0)
+			return place;
+		target[length] = '\0';
+		*strrchr(place, '/') = '\0';
+		next = *target == '/' ? name_in_directory(target) : join(place, target);
+		free(place);
+		place = next ? name_in_directory(next) : NULL;
+		free(next);
+	}
+	free(place);
+	return NULL;
+}
+
+/* Of the standard streams the one that a symbolic link, as /dev/stdout, leads to; else -1. */
+static int stream_of_link(const char *path)
+{
+	struct stat status, stream;
+
+	if (lstat(path, &status) || !S_ISLNK(status.st_mode) || stat(path, &status))
+		return -1;
+	for (int i = STDOUT_FILENO; i <= STDERR_FILENO; i++) {
+		if (!fstat(i, &stream) && stream.st_dev == status.st_dev &&
+		    stream.st_ino == status.st_ino)
+			return i;
+	}
+	return -1;
+}
+
 bool vl_output_is_same(const char *path, const char *other)
 {
 	struct stat one, two;
+	char *place, *other_place;
+	bool is_same;
 
 	if (!path || !other)
 		return false;
 	if (!strcmp(path, other))
 		return !is_special(path);
-	return !stat(path, &one) && !stat(other, &two) && S_ISREG(one.st_mode) &&
-	       one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+	if (!stat(path, &one) && !stat(other, &two))
+		return S_ISREG(one.st_mode) && one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+	if (!strcmp(path, "-") || !strcmp(other, "-"))
+		return false;
+	place = place_of(path);
+	other_place = place_of(other);
+	is_same = place && other_place && !strcmp(place, other_place);
+	free(place);
+	free(other_place);
+	return is_same;
 }
 
 int vl_output_check_names(const char *const *names, unsigned int count, char *error,
@@ -52,27 +127,48 @@ int vl_output_check_names(const char *const *names, unsigned int count, char *er
 	return 0;
 }
 
+/* Where it is written until it is whole, and the name that it then gets. */
+static int choose_names(struct vl_output *output)
+{
+	char *place;
+
+	errno = 0;
+	place = place_of(output->path);
+	if (!place)
+		return errno ? -errno : -ENOMEM;
+	/* A file that may not be written is not to be replaced either. */
+	if (access(place, W_OK) && errno != ENOENT) {
+		free(place);
+		return -errno;
+	}
+	output->place = place;
+	if (asprintf(&output->partial, "%s.partial", place) < 0) {
+		output->partial = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
 int vl_output_open(struct vl_output *output, const char *path, char *error, size_t error_size)
 {
-	size_t size = strlen(path) + sizeof(".partial");
-	bool is_stdout = !strcmp(path, "-");
+	int stream = strcmp(path, "-") ? stream_of_link(path) : STDOUT_FILENO;
 	int status = 0;
 
 	*output = (struct vl_output){.path = strdup(path)};
-	if (output->path && !is_stdout && !is_special(path))
-		output->partial = malloc(size);
-	if (!output->path || (!output->partial && !is_stdout && !is_special(path))) {
+	if (!output->path) {
 		snprintf(error, error_size, "out of memory");
-		vl_output_abandon(output);
 		return -ENOMEM;
 	}
-	if (output->partial)
-		snprintf(output->partial, size, "%s.partial", path);
-	output->file = is_stdout ? fdopen(dup(STDOUT_FILENO), "w")
-				 : fopen(output->partial ? output->partial : path, "w");
-	if (output->file)
-		return 0;
-	status = fail(output, -errno, error, error_size);
+	if (stream < 0 && !is_special(path))
+		status = choose_names(output);
+	if (!status) {
+		output->file = stream < 0 ? fopen(output->partial ? output->partial : path, "w")
+					  : fdopen(dup(stream), "w");
+		if (output->file)
+			return 0;
+		status = -errno;
+	}
+	fail(output, status, error, error_size);
 	vl_output_abandon(output);
 	return status;
 }
@@ -90,7 +186,7 @@ int vl_output_commit(struct vl_output *output, char *error, size_t error_size)
 	if (fclose(output->file) && !status)
 		status = -errno;
 	output->file = NULL;
-	if (!status && output->partial && rename(output->partial, output->path))
+	if (!status && output->partial && rename(output->partial, output->place))
 		status = -errno;
 	if (status)
 		fail(output, status, error, error_size);
@@ -107,6 +203,7 @@ void vl_output_abandon(struct vl_output *output)
 	if (output->partial && output->partial[0])
 		unlink(output->partial);
 	free(output->partial);
+	free(output->place);
 	free(output->path);
 	*output = (struct vl_output){0};
 }

@@ -5,7 +5,8 @@
  * A text file that appears under its name only when it is whole: until vl_output_commit it is
  * PATH.partial. It is opened before a run, so that a place that cannot be written is known before
  * the work is done. "-" is the standard output; what exists and is no regular file (a pipe,
- * /dev/null) is written directly.
+ * /dev/null) is written directly, as are links to the standard streams. Other symbolic links stay,
+ * and lead to the file.
  */
 #ifndef VERBLINE_REPORT_OUTPUT_H
 #define VERBLINE_REPORT_OUTPUT_H
@@ -16,11 +17,12 @@
 
 struct vl_output {
 	FILE *file;
-	char *path, *partial; /* partial NULL: written directly */
+	char *path;            /* as given, for messages */
+	char *place, *partial; /* where it ends, and is until then; NULL: written directly */
 };
 
-/* Whether two paths name the same file, or would: the same name, or what exists under both is one
- * regular file. NULL names nothing. */
+/* Whether two paths name the same regular file, or would, were it there: by whatever spelling and
+ * symbolic links. NULL names nothing. */
 bool vl_output_is_same(const char *path, const char *other);
 /* Of a command's outputs and, the last, the scenario that it reads: 0, or -EINVAL with a message if
  * two of them are the same. */
