@@ -107,6 +107,8 @@ int main(int argc, char **argv)
 	fill_standard_streams();
 	/* Who stops reading must not keep files from being written whole or taken away again. */
 	signal(SIGPIPE, SIG_IGN);
+	/* A file that may not grow is an error of its write, and does not end the program. */
+	signal(SIGXFSZ, SIG_IGN);
 	status = run(argc, argv);
 	if ((fflush(stdout) || ferror(stdout)) && status == VL_EXIT_OK) {
 		fprintf(stderr, "verbline: the standard output cannot be written\n");

@@ -5,6 +5,7 @@
 
 #include "dataplane/port/port.h"
 #include "dataplane/runtime/compat.h"
+#include "dataplane/runtime/descriptors.h"
 #include "dataplane/runtime/hugepages.h"
 #include "dataplane/runtime/log.h"
 #include "dataplane/runtime/polled_cpus.h"
@@ -31,6 +32,13 @@
 #define MAX_TELEMETRY_NAME 32
 /* Of the directory of a process without a telemetry name; its process ID follows. */
 #define RUNTIME_PREFIX "verbline-"
+
+/* What EAL opens at most: for each lcore two pipes, without which it aborts; beside them plugins,
+ * sockets, timers and notices. A port has some for itself and some for each worker's queue. */
+#define LCORE_DESCRIPTORS 4u
+#define OTHER_DESCRIPTORS 32u
+#define PORT_DESCRIPTORS  16u
+#define QUEUE_DESCRIPTORS 4u
 
 enum eal_state {
 	EAL_NEVER_STARTED,
@@ -416,10 +424,18 @@ static int run_init(const struct vl_eal_config *config, struct vl_error *error)
 	return result;
 }
 
+static unsigned int descriptors_needed(const struct vl_eal_config *config)
+{
+	return OTHER_DESCRIPTORS + (config->worker_count + 1) * LCORE_DESCRIPTORS +
+	       config->port_count * (PORT_DESCRIPTORS + config->worker_count * QUEUE_DESCRIPTORS);
+}
+
 int vl_eal_start(const struct vl_eal_config *config, struct vl_error *error)
 {
 	int result = check_config(config, error);
 
+	if (!result)
+		result = vl_descriptors_reserve(descriptors_needed(config), error);
 	if (result)
 		return result;
 	eal.notice[0] = '\0';

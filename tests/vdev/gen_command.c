@@ -241,6 +241,19 @@ static void test_perftest(void)
 	       "t_typical[usec]");
 }
 
+/* What the process may have of files is found too little before libraries do, which abort. */
+static void test_limits(void)
+{
+	expect("ulimit -n 12; $V --loopback --no-hugepages -n 1", 1,
+	       "open files are needed, and this process may have 12: raise the limit");
+	expect("ulimit -S -n 12; $V --loopback --no-hugepages -n 1", 0, "All checks passed");
+	/* A worker that is not alone on its CPU may send less than a second's capture. */
+	expect("ulimit -f 8; $V --loopback --no-hugepages -n 1000 -s 4096 --pcap big.pcap", 1,
+	       "big.pcap: cannot write: File too large; what was written is in");
+	expect("ulimit -f 0; $V --loopback --no-hugepages -n 1 --json big.json", 1,
+	       "big.json: cannot be written: File too large");
+}
+
 static void test_usage(void)
 {
 	expect("$V --show > shown.yaml; $V shown.yaml --port nosuch:1 --ip 10.0.0.1/24", 2,
@@ -254,6 +267,7 @@ static void test_usage(void)
 	       "--set groups[0].qps=3");
 	expect("$V --loopback --set groups[0].port=4 -D 1 --no-hugepages", 2, "leaves by port 4");
 	expect("$V nofile.yaml --loopback", 2, "nofile.yaml");
+	expect("$V --loopback --json one --hgrm ./one", 2, "to be written twice");
 }
 
 static const struct test tests[] = {
@@ -268,6 +282,7 @@ static const struct test tests[] = {
 	{"one_way", test_one_way},
 	{"roce_streams", test_roce_streams},
 	{"perftest", test_perftest},
+	{"limits", test_limits},
 	{"usage", test_usage},
 };
 
