@@ -181,6 +181,9 @@ int vl_host_session_open(struct vl_host_session *session, const struct vl_comman
 		return error.code == -ENOMEM ? VL_EXIT_FAILED : VL_EXIT_USAGE;
 	}
 	session->port_count = vl_host_port_count(session->host);
+	vl_port_watch_start(&session->watch, command);
+	for (uint32_t port = 0; port < session->port_count; port++)
+		vl_port_watch_add(&session->watch, vl_host_port(session->host, port));
 	session->worker_count = vl_host_worker_count(session->host);
 	session->has_telemetry = options->telemetry != NULL;
 	if (options->pcap)
@@ -203,7 +206,7 @@ static bool drain_capture(struct vl_host_session *session)
 	return false;
 }
 
-/* Until time, or a signal more than signals. False: the capture failed. */
+/* Until time, or a signal more than signals. False: the capture failed, or no port is left. */
 static bool sleep_until(struct vl_host_session *session, uint64_t time, int signals)
 {
 	uint64_t longest = session->capture ? CAPTURE_INTERVAL : LONGEST_SLEEP;
@@ -211,7 +214,7 @@ static bool sleep_until(struct vl_host_session *session, uint64_t time, int sign
 
 	while ((now = vl_host_now(session->host)) < time && signal_count == signals) {
 		vl_telemetry_serve(time - now < longest ? time - now : longest);
-		if (!drain_capture(session))
+		if (!drain_capture(session) || !vl_port_watch_look(&session->watch, now))
 			return false;
 	}
 	return true;
@@ -297,6 +300,8 @@ int vl_host_session_run(struct vl_host_session *session, const struct vl_host_lo
 		vl_command_error(session->command, "%s", error.text);
 	else if (open_telemetry(session))
 		status = run_to_end(session, loop);
+	if (session->watch.gone)
+		status = VL_EXIT_FAILED;
 	vl_telemetry_close();
 	vl_host_stop(session->host);
 	hint_at_vlan(session);

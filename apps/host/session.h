@@ -24,6 +24,7 @@
 
 #include "apps/host/options.h"
 #include "apps/option.h"
+#include "apps/ports/watch.h"
 #include "dataplane/runtime/host.h"
 #include "dataplane/runtime/host_telemetry.h"
 
@@ -35,6 +36,7 @@ struct vl_host_session {
 	struct vl_live_capture *capture; /* NULL: none asked for */
 	bool has_telemetry;              /* asked for; served while the workers run */
 	struct vl_host_telemetry telemetry;
+	struct vl_port_watch watch;
 	uint32_t port_count, worker_count;
 	bool interrupted; /* a signal came */
 };
@@ -70,7 +72,8 @@ struct vl_host_loop {
 };
 
 /* Starts the workers, loops, stops the workers. VL_EXIT_OK, also after a signal (see interrupted),
- * or VL_EXIT_FAILED: they did not start, or the capture cannot be written (printed). */
+ * or VL_EXIT_FAILED: they did not start, the capture cannot be written, or a port was taken away
+ * (printed); with the last port the loop ends. */
 int vl_host_session_run(struct vl_host_session *session, const struct vl_host_loop *loop);
 
 /* vl_host_call with the error printed. False: the worker did not answer. */

@@ -347,6 +347,11 @@ static void wait_until(uint64_t time, bool heed_signals)
 		vl_telemetry_serve(LOOK_INTERVAL / 10);
 }
 
+static bool is_to_go_on(struct vl_ports *ports)
+{
+	return !vl_ports_interrupted() && vl_port_watch_look(&ports->watch, vl_worker_now());
+}
+
 static void show_progress(const struct question *question, uint64_t time)
 {
 	fprintf(stderr,
@@ -357,7 +362,7 @@ static void show_progress(const struct question *question, uint64_t time)
 }
 
 /* From the first frame until all is sent, the time is over, or the user had enough. */
-static int follow(const struct vl_ports *ports, const struct pfc_options *chosen,
+static int follow(struct vl_ports *ports, const struct pfc_options *chosen,
 		  struct vl_pfc_stage *stage, struct vl_error *error)
 {
 	uint64_t began = vl_worker_now(), next, shown = began;
@@ -366,7 +371,7 @@ static int follow(const struct vl_ports *ports, const struct pfc_options *chosen
 	bool shows = isatty(STDERR_FILENO);
 	int result = 0;
 
-	while (!result && vl_worker_now() < end && !vl_ports_interrupted()) {
+	while (!result && vl_worker_now() < end && is_to_go_on(ports)) {
 		next = vl_worker_now() + LOOK_INTERVAL;
 		wait_until(next < end ? next : end, true);
 		result = ask(ports, ask_over, &question, error);
@@ -397,8 +402,8 @@ static void count_left(const struct vl_ports *ports, uint64_t *left)
 	}
 }
 
-static int run_stage(const struct vl_ports *ports, const struct pfc_options *chosen,
-		     struct pfc_run *run, struct vl_pfc_stage *stage, struct vl_error *error)
+static int run_stage(struct vl_ports *ports, const struct pfc_options *chosen, struct pfc_run *run,
+		     struct vl_pfc_stage *stage, struct vl_error *error)
 {
 	const struct vl_stage on_worker = vl_pfc_stage(stage);
 	struct vl_ports_telemetry telemetry = {.ports = ports, .command = "pfc", .own = stage};
@@ -526,6 +531,8 @@ static int pfc_main(const struct vl_command *command, int argc, char **argv)
 		result = run_stage(&ports, &chosen, &run, stage, &error);
 	if (!result)
 		result = report(&chosen, &run, &outputs, &error);
+	if (!result && ports.watch.gone)
+		result = VL_EXIT_FAILED;
 	vl_ports_close(&ports);
 	vl_output_abandon(&outputs.json);
 	vl_output_abandon(&outputs.histogram);

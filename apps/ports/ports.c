@@ -79,6 +79,7 @@ static int open_port(struct vl_ports *ports, const struct vl_ports_config *confi
 		vl_port_open(config->names->values[ports->count], &port, error);
 	if (!ports->ports[ports->count++])
 		return -EINVAL;
+	vl_port_watch_add(&ports->watch, ports->ports[ports->count - 1]);
 	return 0;
 }
 
@@ -88,6 +89,7 @@ int vl_ports_open(struct vl_ports *ports, const struct vl_ports_config *config,
 	int result;
 
 	memset(ports, 0, sizeof(*ports));
+	vl_port_watch_start(&ports->watch, config->command);
 	if (!config->names->count)
 		return vl_error_set(error, -EINVAL, "--port is missing: --port PORT");
 	if (config->names->count > VL_PORTS_MAX)

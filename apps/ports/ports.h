@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "apps/option.h"
+#include "apps/ports/watch.h"
 #include "dataplane/port/port.h"
 #include "dataplane/worker.h"
 
@@ -31,6 +32,7 @@ struct vl_ports {
 	struct vl_port *ports[VL_PORTS_MAX];
 	struct rte_mempool *mempools[VL_PORTS_MAX]; /* what a port receives, and what it may send */
 	struct vl_worker *worker;
+	struct vl_port_watch watch; /* ready; for the command to look at while it runs */
 };
 
 /* 0, or a negative errno value: -EINVAL wants another option. Nothing is left open then. */

@@ -80,6 +80,7 @@ static struct vl_port *open_af_packet(const char *name, const char *detail,
 				     name, interface.name, strerror(-plan.held_descriptor));
 		return NULL;
 	}
+	plan.interface = interface.index;
 	plan.link_rate = interface.link_rate;
 	plan.rate_is_known = true;
 	plan.max_mtu = (uint16_t)RTE_MIN(interface.mtu, (uint32_t)VL_PORT_MAX_MTU);

@@ -81,6 +81,7 @@ static struct vl_port *open_af_xdp(const char *name, const char *detail,
 		return NULL;
 	}
 	plan.max_mtu = (uint16_t)most;
+	plan.interface = interface.index;
 	plan.link_rate = interface.link_rate;
 	plan.rate_is_known = true;
 	snprintf(plan.devargs, sizeof(plan.devargs),

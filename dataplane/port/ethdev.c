@@ -4,6 +4,7 @@
 #include "dataplane/port/ethdev.h"
 
 #include "dataplane/port/flow_rule.h"
+#include "dataplane/port/kernel_interface.h"
 #include "dataplane/port/receive_offload.h"
 #include "dataplane/runtime/compat.h"
 #include "dataplane/runtime/log.h"
@@ -35,6 +36,7 @@ struct ethdev_port {
 	bool was_probed; /* here, and so is removed here */
 	struct rte_mempool *own_mempool;
 	int held_descriptor;
+	int interface;
 	bool chatters;
 	uint64_t rx_offloads; /* enabled */
 	struct vl_receive_offload offload;
@@ -62,12 +64,18 @@ static int ethdev_steer_qpn(struct vl_port *port, uint32_t qpn, uint32_t mask, u
 				error);
 }
 
-static bool ethdev_is_up(struct vl_port *port)
+static enum vl_port_link ethdev_link(struct vl_port *port)
 {
+	const struct ethdev_port *ethdev = (const struct ethdev_port *)port;
 	struct rte_eth_link link = {0};
 
-	return !rte_eth_link_get_nowait(((struct ethdev_port *)port)->id, &link) &&
-	       link.link_status == RTE_ETH_LINK_UP;
+	if (ethdev->interface)
+		return vl_kernel_interface_link(ethdev->interface);
+	if (rte_eth_dev_is_removed(ethdev->id))
+		return VL_PORT_LINK_GONE;
+	return !rte_eth_link_get_nowait(ethdev->id, &link) && link.link_status == RTE_ETH_LINK_UP
+		       ? VL_PORT_LINK_UP
+		       : VL_PORT_LINK_DOWN;
 }
 
 static uint64_t ethdev_arrival_error(const struct vl_port *port)
@@ -137,7 +145,7 @@ static const struct vl_port_operations ethdev_operations = {
 	.receive = ethdev_receive,
 	.transmit = ethdev_transmit,
 	.arrival_error = ethdev_arrival_error,
-	.is_up = ethdev_is_up,
+	.link = ethdev_link,
 	.steer_qpn = ethdev_steer_qpn,
 	.statistics = ethdev_statistics,
 	.close = ethdev_close,
@@ -431,6 +439,7 @@ struct vl_port *vl_ethdev_open(const struct vl_ethdev_plan *plan,
 	vl_log_clear();
 	ethdev->own_mempool = plan->own_mempool;
 	ethdev->held_descriptor = plan->held_descriptor;
+	ethdev->interface = plan->interface;
 	ethdev->chatters = plan->chatters;
 	silenced = plan->chatters ? vl_log_silence(stderr) : -1;
 	if (find_or_probe(ethdev, plan, error)) {

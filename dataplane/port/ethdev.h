@@ -26,6 +26,7 @@ struct vl_ethdev_plan {
 	bool chatters;      /* libraries under its driver print by themselves */
 	bool rate_is_known; /* link_rate is right, and what the device says is not */
 	uint64_t link_rate; /* bit/s; 0: unknown */
+	int interface;      /* index of the kernel's, which knows the link; 0: the device does */
 	/* The port's from vl_ethdev_open on, whatever its result. */
 	struct rte_mempool *own_mempool; /* of received frames, in place of the configuration's */
 	int held_descriptor;             /* open as long as the port is; 0 or less: none */

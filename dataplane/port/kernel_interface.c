@@ -112,6 +112,21 @@ int vl_kernel_interface_use(const char *port, const char *name,
 	return 0;
 }
 
+enum vl_port_link vl_kernel_interface_link(int index)
+{
+	struct ifreq argument = {0};
+	char name[IF_NAMESIZE];
+
+	/* For want of anything but the interface itself it is not gone. */
+	if (!if_indextoname((unsigned int)index, name))
+		return errno == ENXIO || errno == ENODEV ? VL_PORT_LINK_GONE : VL_PORT_LINK_UP;
+	if (control(name, SIOCGIFFLAGS, &argument))
+		return VL_PORT_LINK_UP;
+	return (argument.ifr_flags & IFF_UP) && (argument.ifr_flags & IFF_RUNNING)
+		       ? VL_PORT_LINK_UP
+		       : VL_PORT_LINK_DOWN;
+}
+
 int vl_kernel_interface_set_mtu(const char *name, uint32_t mtu)
 {
 	struct ifreq argument = {.ifr_mtu = (int)mtu};

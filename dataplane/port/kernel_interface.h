@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/port/port.h"
 #include "dataplane/runtime/error.h"
 
 struct vl_kernel_interface {
@@ -27,6 +28,8 @@ int vl_kernel_interface_find(const char *port, const char *name,
 /* The same, and it must be up, and a raw socket may be opened on it: -ENETDOWN, -EPERM, … */
 int vl_kernel_interface_use(const char *port, const char *name,
 			    struct vl_kernel_interface *interface, struct vl_error *error);
+/* Whether frames pass on the interface of that index now, or it was taken away. */
+enum vl_port_link vl_kernel_interface_link(int index);
 /* 0 or a negative errno value. */
 int vl_kernel_interface_set_mtu(const char *name, uint32_t mtu);
 int vl_kernel_interface_set_mac(const char *name, const uint8_t mac[6]);

@@ -457,11 +457,16 @@ static void memif_close(struct vl_port *port)
 	rte_free(memif);
 }
 
+static enum vl_port_link memif_link(struct vl_port *port)
+{
+	return memif_is_up(port) ? VL_PORT_LINK_UP : VL_PORT_LINK_DOWN;
+}
+
 static const struct vl_port_operations memif_operations = {
 	.kind = "memif",
 	.receive = memif_receive,
 	.transmit = memif_transmit,
-	.is_up = memif_is_up,
+	.link = memif_link,
 	.statistics = memif_statistics,
 	.close = memif_close,
 };

@@ -83,9 +83,14 @@ struct vl_port *vl_port_open(const char *name, const struct vl_port_config *conf
 	return kind->open(name, name + strlen(kind->prefix), config, &code, error);
 }
 
+enum vl_port_link vl_port_link(struct vl_port *port)
+{
+	return port->operations->link ? port->operations->link(port) : VL_PORT_LINK_UP;
+}
+
 bool vl_port_is_up(struct vl_port *port)
 {
-	return !port->operations->is_up || port->operations->is_up(port);
+	return vl_port_link(port) == VL_PORT_LINK_UP;
 }
 
 int vl_port_steer_qpn(struct vl_port *port, uint32_t qpn, uint32_t mask, uint16_t queue,

@@ -79,6 +79,12 @@ struct vl_port_abilities {
 				*/
 };
 
+enum vl_port_link {
+	VL_PORT_LINK_UP,
+	VL_PORT_LINK_DOWN, /* no carrier, nobody at the other end, or switched off */
+	VL_PORT_LINK_GONE, /* the device was taken away, and will not come back to this port */
+};
+
 struct vl_port_operations {
 	const char *kind;
 	/* Both return how many mbufs, 0 to count. */
@@ -88,8 +94,8 @@ struct vl_port_operations {
 			     uint16_t count);
 	/* Any thread; NULL: frames are stamped by who takes them. */
 	uint64_t (*arrival_error)(const struct vl_port *port);
-	/* Control thread. is_up and steer_qpn may be NULL. */
-	bool (*is_up)(struct vl_port *port);
+	/* Control thread. link and steer_qpn may be NULL. */
+	enum vl_port_link (*link)(struct vl_port *port);
 	int (*steer_qpn)(struct vl_port *port, uint32_t qpn, uint32_t mask, uint16_t queue,
 			 struct vl_error *error);
 	void (*statistics)(struct vl_port *port, struct vl_port_statistics *statistics);
@@ -141,8 +147,9 @@ void vl_port_statistics(struct vl_port *port, struct vl_port_statistics *statist
 /* Frees what is still queued in the port, and the port. NULL is allowed. */
 void vl_port_close(struct vl_port *port);
 
-/* Whether the link is up. Control thread. A memif client whose server was away, or came back, is
- * joined to it by being asked: ask until it is true, and every second or so from then on. */
+/* Control thread. A memif client whose server was away, or came back, is
+ * joined to it by being asked: ask until it is up, and every second or so from then on. */
+enum vl_port_link vl_port_link(struct vl_port *port);
 bool vl_port_is_up(struct vl_port *port);
 
 /* Brings RoCEv2 packets whose destination QPN, under the 24-bit mask, is qpn to a queue. 0;

@@ -39,6 +39,7 @@ struct tap_queue {
 
 struct tap_port {
 	struct vl_port port; /* must be first */
+	int interface;       /* index of the kernel's end */
 	struct tap_queue queues[VL_PORT_MAX_QUEUES];
 };
 
@@ -159,6 +160,11 @@ static void tap_statistics(struct vl_port *port, struct vl_port_statistics *stat
 	}
 }
 
+static enum vl_port_link tap_link(struct vl_port *port)
+{
+	return vl_kernel_interface_link(((const struct tap_port *)port)->interface);
+}
+
 static void tap_close(struct vl_port *port)
 {
 	struct tap_port *tap = (struct tap_port *)port;
@@ -175,6 +181,7 @@ static const struct vl_port_operations tap_operations = {
 	.kind = "tap",
 	.receive = tap_receive,
 	.transmit = tap_transmit,
+	.link = tap_link,
 	.statistics = tap_statistics,
 	.close = tap_close,
 };
@@ -224,6 +231,7 @@ static int set_up_interface(struct tap_port *tap, const char *name,
 
 	if (result)
 		return result;
+	tap->interface = interface.index;
 	port->mtu = vl_port_wanted_mtu(config);
 	result = vl_kernel_interface_set_mtu(name, port->mtu);
 	if (!result)

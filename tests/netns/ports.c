@@ -257,6 +257,49 @@ static void test_af_xdp(void)
 	CU_ASSERT_EQUAL(buffers_in_use(), 0);
 }
 
+/* The kernel tells a carrier's change a while after it. */
+static bool link_becomes(struct vl_port *port, enum vl_port_link link)
+{
+	for (unsigned int i = 0; i < 5000 && vl_port_link(port) != link; i++)
+		usleep(1000);
+	return vl_port_link(port) == link;
+}
+
+/* A link that goes down, comes up and is taken away, as the kernel has it. */
+static void test_links(void)
+{
+	const char *reason = netns_add_veth(&netns, "left", "right", 1500);
+	struct vl_port *port;
+
+	if (reason) {
+		skip_test(reason);
+		return;
+	}
+	port = open_port("af_packet:left", 0, 1, pool);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
+	CU_ASSERT(link_becomes(port, VL_PORT_LINK_UP));
+	CU_ASSERT_EQUAL(netns_run(&netns, 1, "ip link set right down"), 0);
+	CU_ASSERT(link_becomes(port, VL_PORT_LINK_DOWN));
+	CU_ASSERT_FALSE(vl_port_is_up(port));
+	CU_ASSERT_EQUAL(netns_run(&netns, 1, "ip link set right up"), 0);
+	CU_ASSERT(link_becomes(port, VL_PORT_LINK_UP));
+	CU_ASSERT_EQUAL(netns_run(&netns, 0, "ip link del left"), 0);
+	CU_ASSERT_EQUAL(vl_port_link(port), VL_PORT_LINK_GONE);
+	/* Another of its name is another. */
+	CU_ASSERT_PTR_NULL(netns_add_veth(&netns, "left", "right", 1500));
+	CU_ASSERT_EQUAL(vl_port_link(port), VL_PORT_LINK_GONE);
+	CU_ASSERT_EQUAL(netns_run(&netns, 0, "ip link del left"), 0);
+	vl_port_close(port);
+	port = open_port("tap:vltap2", 0, 1, pool);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
+	CU_ASSERT(link_becomes(port, VL_PORT_LINK_UP));
+	CU_ASSERT_EQUAL(netns_run(&netns, 0, "ip link set vltap2 down"), 0);
+	CU_ASSERT(link_becomes(port, VL_PORT_LINK_DOWN));
+	CU_ASSERT_EQUAL(netns_run(&netns, 0, "ip link del vltap2"), 0);
+	CU_ASSERT_EQUAL(vl_port_link(port), VL_PORT_LINK_GONE);
+	vl_port_close(port);
+}
+
 /* Pause frames between the ends of a veth pair, as the doctor shows them. */
 static void test_doctor(void)
 {
@@ -297,6 +340,7 @@ int main(int argc, char **argv)
 		{"af_packet_tags", test_af_packet_tags},
 		{"small_mtu", test_small_mtu},
 		{"af_xdp", test_af_xdp},
+		{"links", test_links},
 		{"doctor", test_doctor},
 	};
 	const struct vl_eal_config eal = {.worker_count = 1, .memory_mb = 256};

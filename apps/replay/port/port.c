@@ -245,6 +245,11 @@ static void begin(void *context, uint64_t now)
 	vl_replay_stage_begin(context, now + LEAD_TIME);
 }
 
+static bool is_to_go_on(struct run *run)
+{
+	return !vl_ports_interrupted() && vl_port_watch_look(&run->ports.watch, vl_worker_now());
+}
+
 /* Prepares what fits before the first frame is due, then keeps ahead of the worker. */
 static int feed_all(struct run *run)
 {
@@ -261,7 +266,7 @@ static int feed_all(struct run *run)
 	if (!result && vl_worker_call(run->ports.worker, begin, run->stage))
 		result = vl_error_set(&run->error, -ETIMEDOUT,
 				      "the worker did not answer: is its CPU taken?");
-	while (!result && (fed == FEED_GOES_ON || fed == FEED_WAITS) && !vl_ports_interrupted()) {
+	while (!result && (fed == FEED_GOES_ON || fed == FEED_WAITS) && is_to_go_on(run)) {
 		fed = feed_step(&run->feed);
 		vl_telemetry_serve(fed == FEED_WAITS ? NAP : 0);
 		show_progress(run);
@@ -279,7 +284,7 @@ static void drain(struct run *run)
 	uint64_t moved = vl_worker_now(), frames = 0;
 	uint64_t end = run->stage->start + run->feed.schedule.last;
 
-	while (!vl_replay_stage_is_over(run->stage) && !vl_ports_interrupted()) {
+	while (!vl_replay_stage_is_over(run->stage) && is_to_go_on(run)) {
 		nap(run);
 		if (vl_worker_call(run->ports.worker, look, &taken))
 			return;
@@ -340,7 +345,7 @@ static int report(struct run *run, uint64_t unsent, const char *json, struct vl_
 	if (json && vl_json_file_commit(replay_port_report_json(&result), output, run->error.text,
 					sizeof(run->error.text)))
 		return -EIO;
-	if (result.statistics.tx_errors || (unsent && !result.interrupted))
+	if (result.statistics.tx_errors || run->ports.watch.gone || (unsent && !result.interrupted))
 		status = VL_EXIT_FAILED;
 	return status;
 }
