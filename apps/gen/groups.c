@@ -238,11 +238,27 @@ static void check_stream(const struct gen_stream *stream, struct gen_check *chec
 		   vl_stream_counters(stream->stream)->cnp_rx);
 }
 
+/* Only of one that did not: the control connection, say, broke when all else was over. */
+static void check_run(const struct gen_run *run, struct gen_check *check)
+{
+	const char *reason = "";
+
+	for (uint32_t i = 0; i < run->application_count && !*reason; i++)
+		reason = run->applications[i].error;
+	*check = (struct gen_check){.name = "run"};
+	if (!*reason && run->session->watch.gone)
+		reason = "a port was taken away";
+	snprintf(check->text, sizeof(check->text), "it did not come to its end%s%.300s",
+		 *reason ? ": " : "", reason);
+}
+
 unsigned int gen_checks(const struct gen_run *run, const struct gen_group_result *groups,
 			struct gen_check checks[GEN_MAX_CHECKS])
 {
 	unsigned int count = 0;
 
+	if (run->failed)
+		check_run(run, &checks[count++]);
 	for (unsigned int i = 0; i < run->config->groups.count; i++) {
 		const struct gen_group_result *result = &groups[i];
 		struct gen_check *check = &checks[count++];

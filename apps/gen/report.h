@@ -53,9 +53,9 @@ struct gen_check {
 	bool is_excused; /* passed, though it was not so: the text says why */
 	char text[400];
 };
-#define GEN_MAX_CHECKS (2 * GEN_MAX_GROUPS + GEN_MAX_STREAMS)
-/* What must be: rates held, no queue pair failed, all that was to complete has. Returns how many
- * there are. */
+#define GEN_MAX_CHECKS (1 + 2 * GEN_MAX_GROUPS + GEN_MAX_STREAMS)
+/* What must be: the run came to its end, rates held, no queue pair failed, all that was to complete
+ * has. Returns how many there are. */
 unsigned int gen_checks(const struct gen_run *run, const struct gen_group_result *groups,
 			struct gen_check checks[GEN_MAX_CHECKS]);
 

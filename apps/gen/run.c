@@ -373,6 +373,7 @@ int gen_run(struct gen_run *run)
 
 	run->begun = vl_host_now(run->session->host);
 	status = vl_host_session_run(run->session, &loop);
+	run->failed = run->failed || status;
 	gen_live_destroy(control.live);
 	for (uint32_t i = 0; i < run->application_count; i++) {
 		read_endpoint(run, i);

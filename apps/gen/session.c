@@ -8,6 +8,7 @@
 #include "apps/gen/run.h"
 #include "apps/host/chance.h"
 #include "apps/host/session.h"
+#include "apps/report/json_file.h"
 #include "dataplane/runtime/constant_stage.h"
 #include "dataplane/runtime/stream_stage.h"
 
@@ -77,19 +78,6 @@ static int write_histogram(struct vl_output *output, const struct gen_run *run,
 	return vl_output_commit(output, error, error_size);
 }
 
-static int write_json(struct vl_output *output, json_t *root, char *error, size_t error_size)
-{
-	int status = root ? json_dumpf(root, output->file, JSON_INDENT(2)) : -1;
-
-	json_decref(root);
-	if (status) {
-		snprintf(error, error_size, "the JSON cannot be written");
-		return -EIO;
-	}
-	fputc('\n', output->file);
-	return vl_output_commit(output, error, error_size);
-}
-
 /* Prints and writes what was found. An exit status. */
 static json_t *results_json(const struct gen_run *run, const struct gen_group_result *groups,
 			    const struct gen_check *checks, unsigned int check_count,
@@ -128,9 +116,9 @@ static int report(const struct gen_options *values, const struct gen_run *run,
 			status = write_histogram(&files->pacing, run, groups, true, error,
 						 sizeof(error));
 		if (!status && files->json.file)
-			status = write_json(&files->json,
-					    results_json(run, groups, checks, check_count, faults),
-					    error, sizeof(error));
+			status = vl_json_file_commit(
+				results_json(run, groups, checks, check_count, faults),
+				&files->json, error, sizeof(error));
 	}
 	free(groups);
 	if (status)

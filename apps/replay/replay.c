@@ -5,6 +5,7 @@
 
 #include "apps/replay/port/port.h"
 #include "apps/replay/trial.h"
+#include "apps/report/json_file.h"
 #include "apps/report/output.h"
 
 #include <errno.h>
@@ -130,16 +131,10 @@ static int write_json(const struct vl_command *command, struct vl_output *output
 	char error[REPLAY_MESSAGE];
 	int status = VL_EXIT_OK;
 
-	if (!root || json_dumpf(root, output->file, JSON_INDENT(2)) ||
-	    fputc('\n', output->file) < 0) {
-		vl_command_error(command, "%s: could not be written", output->path);
-		vl_output_abandon(output);
-		status = VL_EXIT_FAILED;
-	} else if (vl_output_commit(output, error, sizeof(error))) {
+	if (vl_json_file_commit(root, output, error, sizeof(error))) {
 		vl_command_error(command, "%s", error);
 		status = VL_EXIT_FAILED;
 	}
-	json_decref(root);
 	return status;
 }
 

@@ -73,6 +73,24 @@ static void test_control(void)
 	json_decref(root);
 }
 
+/* A run that did not come to its end has not passed, whatever was measured before. */
+static void test_broken(void)
+{
+	expect("rm -f far.log near.log m.sock; " ENDPOINT " > far.log 2>&1 & P=$!; " WAIT_FOR(
+		       "Listening", "far.log") "$V gen -D 60 " NEAR
+					       "--json near.json > near.log 2>&1 & G=$!; " WAIT_FOR(
+						       "Gb/s",
+						       "near.log") "kill -9 $P; wait $G; S=$?; cat "
+								   "near.log; exit $S",
+	       1, "run: it did not come to its end: ");
+	CU_ASSERT_PTR_NULL(strstr(output, "All checks passed"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "the link went down"));
+	read_json();
+	CU_ASSERT_TRUE(json_is_false(
+		json_object_get(json_array_get(json_object_get(root, "checks"), 0), "passed")));
+	json_decref(root);
+}
+
 /* The connection manager, to the echo of ucmatose: its messages have 100 bytes. */
 static void test_cm(void)
 {
@@ -160,8 +178,8 @@ static void test_workers(void)
 }
 
 static const struct test tests[] = {
-	{"control", test_control}, {"cm", test_cm},           {"given", test_given},
-	{"ports", test_ports},     {"workers", test_workers},
+	{"control", test_control}, {"broken", test_broken}, {"cm", test_cm},
+	{"given", test_given},     {"ports", test_ports},   {"workers", test_workers},
 };
 
 int main(int argc, char **argv)
