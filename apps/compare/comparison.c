@@ -263,24 +263,25 @@ unsigned int vl_comparison_shown_point(const struct vl_comparison *comparison, u
 {
 	unsigned int first = group * comparison->plan->sweep_points, best = UINT_MAX;
 	struct vl_figure figures[VL_METRIC_COUNT];
-	double least = INFINITY, value;
-	bool is_whole, best_is_whole = false;
+	double least = INFINITY, fewest = INFINITY, value, missing;
 
 	for (unsigned int i = first; i < first + comparison->plan->sweep_points; i++) {
 		if (!vl_comparison_record(comparison, i))
 			continue;
-		is_whole = vl_comparison_is_whole(comparison, i);
-		if (best_is_whole && !is_whole)
-			continue;
 		vl_comparison_figures(comparison, i, figures);
+		missing = figures[VL_METRIC_stalled].mean + figures[VL_METRIC_incomplete].mean;
+		if (!vl_comparison_is_whole(comparison, i))
+			missing = fmax(missing, 1);
+		if (missing > fewest)
+			continue;
 		value = figures[VL_METRIC_completion_p99_ns].count
 				? figures[VL_METRIC_completion_p99_ns].mean
 				: DBL_MAX;
-		if (value >= least && is_whole == best_is_whole)
+		if (value >= least && missing >= fewest)
 			continue;
 		least = value;
+		fewest = missing;
 		best = i;
-		best_is_whole = is_whole;
 	}
 	return best;
 }

@@ -130,8 +130,9 @@ double vl_comparison_class_goodput(const struct vl_comparison *comparison, unsig
 /* Of every point that is done; NULL: none is. */
 const struct vl_record *vl_comparison_any_record(const struct vl_comparison *comparison);
 
-/* The point that stands for a group where only one can be shown: of those that are whole, or of all
- * if none is, the one whose completion p99 is least. UINT_MAX: none is done. */
+/* The point that stands for a group where only one can be shown: of those where least is
+ * missing (nothing is at those that are whole) the one whose completion p99 is least. UINT_MAX: none
+ * is done. */
 unsigned int vl_comparison_shown_point(const struct vl_comparison *comparison, unsigned int group);
 
 #endif

@@ -108,10 +108,9 @@ void vl_findings_say_limits(const struct vl_findings_view *view)
 	if (plan->sweep_count)
 		vl_findings_limit(
 			view->findings,
-			"Where one point of a sweep stands for all, it is the one with the "
-			"shortest "
-			"p99 completion time of its group; the others are in the heat maps and in "
-			"the table.");
+			"Where one point of a sweep stands for all, it is of those of its group "
+			"where most came through the one with the shortest p99 completion time; "
+			"the others are in the heat maps and in the table.");
 	if (has_infiniband(plan))
 		limit_credits(view);
 	if (has_both_routings(plan))

@@ -142,8 +142,9 @@ static void say_group(const struct sweep *sweep, unsigned int group)
 {
 	const struct vl_plan *plan = sweep->comparison->plan;
 	unsigned int first = group * plan->sweep_points, best = UINT_MAX, worst = UINT_MAX;
-	unsigned int count = 0, partial = 0;
-	char label[VL_PLAN_LABEL], places[2][VL_PLAN_LABEL], texts[2][VALUE_TEXT], rest[120] = "";
+	unsigned int count = 0, partial = 0, alike = 0;
+	char label[VL_PLAN_LABEL], places[2][VL_PLAN_LABEL], texts[2][VALUE_TEXT], rest[120] = "",
+										   others[40] = "";
 	double least = INFINITY, most = -INFINITY, value;
 
 	for (unsigned int i = first; i < first + plan->sweep_points; i++) {
@@ -162,7 +163,13 @@ static void say_group(const struct sweep *sweep, unsigned int group)
 			worst = i;
 		}
 	}
+	for (unsigned int i = first; i < first + plan->sweep_points; i++)
+		alike += i != best && vl_comparison_is_whole(sweep->comparison, i) &&
+			 find_value(sweep, i, &value) && value <= least * (1 + VL_FINDINGS_ALIKE);
 	vl_plan_group_label(plan, group, label);
+	if (alike)
+		snprintf(others, sizeof(others), " (%u more within %.0f %%)", alike,
+			 VL_FINDINGS_ALIKE * 100);
 	if (!count) {
 		vl_findings_say(sweep->findings,
 				"On %s everything came through at no point of the sweep, so none "
@@ -183,11 +190,12 @@ static void say_group(const struct sweep *sweep, unsigned int group)
 		return;
 	}
 	vl_findings_say(sweep->findings,
-			"On %s the best point of the sweep is %s: %s is %s. At the worst, %s, it "
-			"is %s, %.2f times as much.%s",
+			"On %s the best point of the sweep is %s: %s is %s%s. At the worst, %s, "
+			"it is %s, %.2f times as much.%s",
 			label, point_text(plan, best, places[0]), sweep->name,
-			value_text(sweep, least, texts[0]), point_text(plan, worst, places[1]),
-			value_text(sweep, most, texts[1]), most / least, rest);
+			value_text(sweep, least, texts[0]), others,
+			point_text(plan, worst, places[1]), value_text(sweep, most, texts[1]),
+			most / least, rest);
 	say_effects(sweep, group);
 }
 

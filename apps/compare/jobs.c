@@ -3,6 +3,8 @@
 
 #include "apps/compare/jobs.h"
 
+#include "apps/sanitizers.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -108,7 +110,7 @@ static bool write_all(int descriptor, const void *data, size_t length)
 /* The sanitizers map far more than they use. */
 static void limit_memory(uint64_t bytes)
 {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !VL_ADDRESS_SANITIZER && !VL_THREAD_SANITIZER
 	const struct rlimit limit = {bytes, bytes};
 
 	if (bytes)

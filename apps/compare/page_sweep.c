@@ -17,7 +17,8 @@
 #define MAP_WIDTH   360
 #define DARK        0.55
 /* So many equals are not called the best. */
-#define MANY 3u
+#define MANY    3u
+#define AS_GOOD 0.0005
 
 static const enum vl_metric metrics[] = {
 	VL_METRIC_slowdown,          VL_METRIC_job_time_ns,      VL_METRIC_completion_p99_ns,
@@ -35,6 +36,13 @@ struct scale {
 	double best; /* NAN: many are */
 };
 
+/* What reads the same is as good. */
+static bool is_best(const struct scale *scale, unsigned int point, const struct vl_figure *figure)
+{
+	return figure->count && fabs(figure->mean - scale->best) <= AS_GOOD * fabs(scale->best) &&
+	       vl_comparison_is_whole(scale->page->comparison, point);
+}
+
 static unsigned int count_best(const struct scale *scale)
 {
 	struct vl_figure figures[VL_METRIC_COUNT];
@@ -42,9 +50,7 @@ static unsigned int count_best(const struct scale *scale)
 
 	for (unsigned int i = 0; i < scale->page->plan->point_count; i++) {
 		vl_comparison_figures(scale->page->comparison, i, figures);
-		count += figures[scale->metric].count &&
-			 figures[scale->metric].mean == scale->best &&
-			 vl_comparison_is_whole(scale->page->comparison, i);
+		count += is_best(scale, i, &figures[scale->metric]);
 	}
 	return count;
 }
@@ -119,7 +125,7 @@ static void put_value(const struct scale *scale, unsigned int point, double x, d
 	vl_svg_cell(page->out, x, y, width - 2, CELL_HEIGHT - 2, "heat", 0.04 + 0.96 * part, tip);
 	vl_svg_text(page->out, x + width / 2 - 1, y + 17, "middle",
 		    part > DARK ? "value on-heat" : "value", "%s%s", text, is_whole ? "" : "*");
-	if (figure->mean == scale->best && is_whole)
+	if (is_best(scale, point, figure))
 		vl_svg_cell(page->out, x + 1, y + 1, width - 4, CELL_HEIGHT - 4, "best", 0, NULL);
 }
 
@@ -253,6 +259,18 @@ static void put_curves(const struct scale *scale)
 	fputs("</figure>\n", page->out);
 }
 
+/* Of the curves, which are of whole groups. */
+static void put_keys(const struct vl_page *page)
+{
+	char label[VL_PLAN_LABEL];
+
+	fputs("<div class=\"keys\">", page->out);
+	for (unsigned int i = 0; i < page->group_count; i++)
+		vl_html_key(page->out, page->groups[i].series,
+			    vl_plan_group_label(page->plan, page->groups[i].group, label));
+	fputs("</div>\n", page->out);
+}
+
 void vl_page_sweep(const struct vl_page *page)
 {
 	const struct vl_plan *plan = page->plan;
@@ -269,7 +287,7 @@ void vl_page_sweep(const struct vl_page *page)
 			"Over %s; its values are evenly spaced, whatever they are. An empty "
 			"ring is a point where not everything came through.",
 			plan->sweeps[0].name);
-		vl_page_keys(page);
+		put_keys(page);
 		fputs("<div class=\"plots\">\n", page->out);
 	} else {
 		vl_html_paragraph(page->out, "note",

@@ -3,8 +3,8 @@
 
 #include "apps/compare/progress.h"
 
-#include <string.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

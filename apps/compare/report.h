@@ -5,11 +5,11 @@
 #ifndef VERBLINE_COMPARE_REPORT_H
 #define VERBLINE_COMPARE_REPORT_H
 
-#include <stdio.h>
+#include "apps/compare/comparison.h"
 
 #include <jansson.h>
 
-#include "apps/compare/comparison.h"
+#include <stdio.h>
 
 /* One line a point. */
 void vl_compare_table(const struct vl_comparison *comparison, FILE *out);

@@ -3,14 +3,14 @@
 
 #include "apps/scenario/switch_source.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-
 #include "apps/preset/preset.h"
 #include "apps/scenario/source.h"
 #include "apps/sonic/switch_config.h"
 #include "transport/wire/packet.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 /* A file that was read, for all switches that name it. */
 struct vl_scenario_source {

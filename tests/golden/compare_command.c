@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apps/sanitizers.h"
 #include "tests/support/command.h"
 
 #define CHECK_PAGE "/usr/bin/python3 \"${VERBLINE_SOURCE_ROOT:-.}\"/tests/support/check_page.py "
@@ -214,7 +215,7 @@ static void what_is_done_is_reported_when_interrupted(void)
 static void a_run_that_fails_fails_alone(void)
 {
 	/* A limit that the short messages keep and the many queue pairs do not. */
-#if !defined(__SANITIZE_ADDRESS__)
+#if !VL_ADDRESS_SANITIZER
 	expect(SCENARIO "$V s.yaml --fabric pfc --memory 160MiB --vary 'flows[incast].qps=1,16384' "
 			"--csv c.csv",
 	       1, "1 of 2 runs failed");

@@ -3,6 +3,8 @@
 
 #include "tests/support/suite.h"
 
+#include "apps/sanitizers.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +12,7 @@
 
 #include <CUnit/Basic.h>
 
-#ifndef __has_feature
-#define __has_feature(name) 0
-#endif
-
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#if VL_ADDRESS_SANITIZER
 #define DEARER 4
 #else
 #define DEARER 1

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "apps/compare/jobs.h"
+#include "apps/sanitizers.h"
 #include "tests/support/suite.h"
 
 #define TASKS 6
@@ -142,7 +143,7 @@ static void an_interrupt_ends_what_runs(void)
 	CU_ASSERT(ends[0].is_ok);
 }
 
-#if !defined(__SANITIZE_ADDRESS__)
+#if !VL_ADDRESS_SANITIZER
 static int allocate_much(void *context, struct vl_jobs *jobs, unsigned int task,
 			 struct vl_bytes *result, char *error, size_t error_size)
 {
@@ -166,7 +167,7 @@ static int allocate_much(void *context, struct vl_jobs *jobs, unsigned int task,
 
 static void memory_is_limited(void)
 {
-#if defined(__SANITIZE_ADDRESS__)
+#if VL_ADDRESS_SANITIZER
 	skip_test("the sanitizer's own memory cannot be limited");
 #else
 	struct vl_jobs_config config = config_of(2);
