@@ -265,11 +265,13 @@ static void report_wires(const struct lab *lab)
 		fprintf(stderr,
 			"verbline lab: %s-%s by %s: sent %" PRIu64 " packets and %" PRIu64
 			" of flow control, received %" PRIu64 " and %" PRIu64 "; lost %" PRIu64
-			", late %" PRIu64 ", malformed %" PRIu64 "\n",
+			", late %" PRIu64 ", malformed %" PRIu64 ", of another version %" PRIu64
+			", of strangers %" PRIu64 "\n",
 			scenario->nodes[cable->a].name, scenario->nodes[cable->b].name,
 			split->ports[wire->leaves_by], counters->tx_packets,
 			counters->tx_link_packets, counters->rx_packets, counters->rx_link_packets,
-			counters->rx_lost, counters->rx_late, counters->rx_malformed);
+			counters->rx_lost, counters->rx_late, counters->rx_malformed,
+			counters->rx_version, counters->rx_strangers);
 	}
 	workers = vl_live_network_counters(lab->network, 0);
 	if (workers.wire_foreign || workers.wire_unknown_link)

@@ -8,7 +8,7 @@
 #include "dataplane/infiniband/flow_control.h"
 #include "transport/wire/headers.h"
 
-#define VERSION 1
+#define VERSION 2
 
 #define SOURCE_OFFSET    6u
 #define ETHERTYPE_OFFSET 12u
@@ -65,6 +65,11 @@ bool vl_carrier_link(const uint8_t *frame, uint32_t length, uint16_t *link)
 	return true;
 }
 
+bool vl_carrier_is_hello(const uint8_t *frame, uint32_t length)
+{
+	return length >= VL_CARRIER_HEADER_LENGTH && frame[KIND_OFFSET] == VL_CARRIER_HELLO;
+}
+
 static bool is_sound(const struct vl_carrier_packet *packet, uint32_t room)
 {
 	if (packet->length > room)
@@ -82,14 +87,12 @@ static bool is_sound(const struct vl_carrier_packet *packet, uint32_t room)
 }
 
 /* False: the frame is late. A number half the range ahead cannot be told from one behind. */
-static bool take_sequence(struct vl_carrier *carrier, uint32_t session, uint32_t sequence)
+static bool take_sequence(struct vl_carrier *carrier, uint32_t sequence)
 {
 	uint32_t ahead;
 
-	if (!carrier->is_heard || session != carrier->peer_session) {
-		carrier->counters.rx_sessions += carrier->is_heard;
-		carrier->is_heard = true;
-		carrier->peer_session = session;
+	if (!carrier->is_started) {
+		carrier->is_started = true;
 		carrier->next_heard = sequence;
 	}
 	ahead = sequence - carrier->next_heard;
@@ -104,28 +107,45 @@ static bool take_sequence(struct vl_carrier *carrier, uint32_t session, uint32_t
 	return true;
 }
 
+/* False: somebody else's. */
+static bool take_session(struct vl_carrier *carrier, uint32_t session)
+{
+	if (!carrier->is_heard) {
+		carrier->is_heard = true;
+		carrier->peer_session = session;
+	}
+	/* Whoever sends packets to this link has heard it. */
+	carrier->is_met |= session == carrier->peer_session;
+	return session == carrier->peer_session;
+}
+
+static bool drop(uint64_t *counter)
+{
+	++*counter;
+	return false;
+}
+
 bool vl_carrier_read(struct vl_carrier *carrier, const uint8_t *frame, uint32_t length,
 		     struct vl_carrier_packet *packet)
 {
-	if (length < VL_CARRIER_HEADER_LENGTH || frame[VERSION_OFFSET] != VERSION ||
-	    frame[KIND_OFFSET] >= VL_CARRIER_KIND_COUNT) {
-		carrier->counters.rx_malformed++;
-		return false;
-	}
+	if (length < VL_CARRIER_HEADER_LENGTH)
+		return drop(&carrier->counters.rx_malformed);
+	if (frame[VERSION_OFFSET] != VERSION)
+		return drop(&carrier->counters.rx_version);
+	if (frame[KIND_OFFSET] >= VL_CARRIER_KIND_COUNT)
+		return drop(&carrier->counters.rx_malformed);
 	packet->kind = (enum vl_carrier_kind)frame[KIND_OFFSET];
 	packet->data = frame + VL_CARRIER_HEADER_LENGTH;
 	packet->length = vl_load_be16(frame + LENGTH_OFFSET);
-	if (!is_sound(packet, length - VL_CARRIER_HEADER_LENGTH)) {
-		carrier->counters.rx_malformed++;
-		return false;
-	}
+	packet->session = vl_load_be32(frame + SESSION_OFFSET);
+	if (!is_sound(packet, length - VL_CARRIER_HEADER_LENGTH))
+		return drop(&carrier->counters.rx_malformed);
 	if (packet->kind == VL_CARRIER_HELLO)
 		return true;
-	if (!take_sequence(carrier, vl_load_be32(frame + SESSION_OFFSET),
-			   vl_load_be32(frame + SEQUENCE_OFFSET))) {
-		carrier->counters.rx_late++;
-		return false;
-	}
+	if (!take_session(carrier, packet->session))
+		return drop(&carrier->counters.rx_strangers);
+	if (!take_sequence(carrier, vl_load_be32(frame + SEQUENCE_OFFSET)))
+		return drop(&carrier->counters.rx_late);
 	if (packet->kind == VL_CARRIER_PACKET)
 		carrier->counters.rx_packets++;
 	else
@@ -137,7 +157,7 @@ void vl_carrier_write_hello(uint8_t bytes[VL_CARRIER_HELLO_LENGTH],
 			    const struct vl_carrier_hello *hello)
 {
 	vl_store_be64(bytes, hello->digest);
-	bytes[8] = hello->is_answer;
+	vl_store_be32(bytes + 8, hello->answers);
 }
 
 bool vl_carrier_read_hello(const struct vl_carrier_packet *packet, struct vl_carrier_hello *hello)
@@ -145,6 +165,17 @@ bool vl_carrier_read_hello(const struct vl_carrier_packet *packet, struct vl_car
 	if (packet->kind != VL_CARRIER_HELLO || packet->length != VL_CARRIER_HELLO_LENGTH)
 		return false;
 	hello->digest = vl_load_be64(packet->data);
-	hello->is_answer = packet->data[8] & 1;
+	hello->answers = vl_load_be32(packet->data + 8);
+	return true;
+}
+
+bool vl_carrier_take_hello(struct vl_carrier *carrier, uint32_t session,
+			   const struct vl_carrier_hello *hello)
+{
+	if (carrier->is_met && session != carrier->peer_session)
+		return drop(&carrier->counters.rx_strangers);
+	carrier->peer_session = session;
+	carrier->is_heard = true;
+	carrier->is_met |= hello->answers == carrier->session;
 	return true;
 }

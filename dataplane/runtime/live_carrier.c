@@ -6,6 +6,7 @@
 #include <rte_mbuf.h>
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,6 +18,8 @@
 #define MEET_STEP      UINT64_C(200000)
 #define HELLO_INTERVAL UINT64_C(10000000)
 #define UP_INTERVAL    UINT64_C(200000000)
+/* For the right one to be heard, after a hello of who runs something else. */
+#define DIFFERENCE_TIME UINT64_C(1000000000)
 
 static const uint8_t broadcast[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
@@ -74,7 +77,8 @@ static uint32_t make_session(void)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	random.state = (uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec;
-	return (uint32_t)vl_random_next(&random);
+	/* 0 stands for none. */
+	return (uint32_t)vl_random_next(&random) | 1;
 }
 
 int vl_live_network_carry(struct vl_live_network *network, struct vl_live_node *node, uint32_t port,
@@ -167,7 +171,9 @@ static struct vl_frame *unwrap(struct live_part *part, struct live_wire *wire,
 	/* Answers are not answered, or two that run would go on doing so for ever; whoever still
 	 * waits for an answer takes the flow control packets of a link that runs for one. */
 	if (vl_carrier_read_hello(&packet, &hello)) {
-		(*to)->carrier->owes_hello |= !hello.is_answer;
+		if (hello.digest == part->network->digest &&
+		    vl_carrier_take_hello(&(*to)->carrier->end, packet.session, &hello))
+			(*to)->carrier->owes_hello |= hello.answers != (*to)->carrier->end.session;
 		rte_pktmbuf_free(mbuf);
 		return NULL;
 	}
@@ -252,11 +258,11 @@ bool vl_live_wire_send(struct live_port *port, struct vl_frame *frame)
 }
 
 /* False: no buffer, or no room. */
-static bool send_hello(struct rte_mempool *mempool, struct live_port *port, uint64_t digest,
-		       bool is_answer)
+static bool send_hello(struct rte_mempool *mempool, struct live_port *port, uint64_t digest)
 {
 	struct live_carrier *carrier = port->carrier;
-	const struct vl_carrier_hello hello = {digest, is_answer};
+	const struct vl_carrier_hello hello = {
+		digest, carrier->end.is_heard ? carrier->end.peer_session : 0};
 	struct rte_mbuf *mbuf;
 	uint8_t *bytes;
 
@@ -276,53 +282,56 @@ static bool send_hello(struct rte_mempool *mempool, struct live_port *port, uint
 
 void vl_live_wire_flush(struct live_part *part, struct live_wire *wire)
 {
+	uint64_t now = atomic_load_explicit(&part->last_round, memory_order_relaxed);
+
 	for (uint32_t i = 0; i < wire->link_count; i++) {
 		struct live_carrier *carrier = wire->links[i]->carrier;
 
-		if (unlikely(carrier->owes_hello))
-			carrier->owes_hello = !send_hello(part->mempool, wire->links[i],
-							  part->network->digest, true);
+		/* However many ask. */
+		if (likely(!carrier->owes_hello) || now < carrier->next_answer)
+			continue;
+		carrier->owes_hello =
+			!send_hello(part->mempool, wire->links[i], part->network->digest);
+		carrier->next_answer = now + HELLO_INTERVAL;
 	}
 	flush(wire);
 }
 
 /* ---- Meeting --------------------------------------------------------------------------- */
 
-static int hear(struct live_wire *wire, struct rte_mbuf *mbuf, uint64_t digest,
-		struct vl_error *error)
+static void hear(struct live_wire *wire, struct rte_mbuf *mbuf, uint64_t digest)
 {
 	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 	struct live_port *port = find_link(wire, bytes, first_part(mbuf));
 	struct vl_carrier_packet packet;
 	struct vl_carrier_hello hello;
+	struct live_carrier *carrier;
 
-	if (!port || !vl_carrier_read(&port->carrier->end, bytes, mbuf->data_len, &packet))
-		return 0;
-	port->carrier->is_heard = true;
-	if (!vl_carrier_read_hello(&packet, &hello)) {
-		/* It runs already, so it has heard us. */
-		port->carrier->is_answered = true;
-		return 0;
+	if (!port)
+		return;
+	carrier = port->carrier;
+	/* Packets before any hello are those of a run that is over. */
+	if (!carrier->end.is_heard && !vl_carrier_is_hello(bytes, mbuf->data_len)) {
+		carrier->end.counters.rx_strangers++;
+		return;
 	}
-	port->carrier->is_answered |= hello.is_answer;
-	if (hello.digest == digest)
-		return 0;
-	return vl_error_set(error, -EPROTO,
-			    "the other end of the link at port %u of %s runs another scenario, or "
-			    "one of its options differs",
-			    port->number, port->node->name);
+	if (!vl_carrier_read(&carrier->end, bytes, mbuf->data_len, &packet) ||
+	    !vl_carrier_read_hello(&packet, &hello))
+		return;
+	if (hello.digest != digest)
+		carrier->differs = true;
+	else
+		vl_carrier_take_hello(&carrier->end, packet.session, &hello);
 }
 
-static int look(struct live_wire *wire, uint64_t digest, struct vl_error *error)
+static void look(struct live_wire *wire, uint64_t digest)
 {
 	struct rte_mbuf *mbufs[VL_PORT_BURST];
 	uint16_t count = vl_port_receive(wire->port, 0, mbufs, VL_PORT_BURST);
-	int result = 0;
 
-	for (uint16_t i = 0; i < count && !result; i++)
-		result = hear(wire, mbufs[i], digest, error);
+	for (uint16_t i = 0; i < count; i++)
+		hear(wire, mbufs[i], digest);
 	rte_pktmbuf_free_bulk(mbufs, count);
-	return result;
 }
 
 static const struct live_port *who_is_missing(const struct vl_live_network *network)
@@ -331,9 +340,7 @@ static const struct live_port *who_is_missing(const struct vl_live_network *netw
 		const struct live_wire *wire = &network->wires[i];
 
 		for (uint32_t j = 0; j < wire->link_count; j++) {
-			const struct live_carrier *carrier = wire->links[j]->carrier;
-
-			if (!carrier->is_heard || !carrier->is_answered)
+			if (!wire->links[j]->carrier->end.is_met)
 				return wire->links[j];
 		}
 	}
@@ -343,8 +350,7 @@ static const struct live_port *who_is_missing(const struct vl_live_network *netw
 static void say_hello(struct vl_live_network *network, struct live_wire *wire)
 {
 	for (uint32_t i = 0; i < wire->link_count; i++)
-		send_hello(network->parts[wire->worker].mempool, wire->links[i], network->digest,
-			   wire->links[i]->carrier->is_heard);
+		send_hello(network->parts[wire->worker].mempool, wire->links[i], network->digest);
 	flush(wire);
 }
 
@@ -355,16 +361,36 @@ static void sleep_a_step(void)
 	nanosleep(&step, NULL);
 }
 
+static bool has_other_scenario(const struct vl_live_network *network, struct vl_error *error)
+{
+	for (uint32_t i = 0; i < network->wire_count; i++) {
+		const struct live_wire *wire = &network->wires[i];
+
+		for (uint32_t j = 0; j < wire->link_count; j++) {
+			const struct live_port *port = wire->links[j];
+
+			if (!port->carrier->differs || port->carrier->end.is_met)
+				continue;
+			vl_error_set(error, -EPROTO,
+				     "the other end of the link at port %u of %s runs another "
+				     "scenario, or one of its options differs",
+				     port->number, port->node->name);
+			return true;
+		}
+	}
+	return false;
+}
+
 /* The last hellos may have been the answers that the others wait for; running, we answer too. */
 int vl_live_network_meet(struct vl_live_network *network, uint64_t digest, uint64_t timeout,
 			 const volatile sig_atomic_t *interrupted, struct vl_error *error)
 {
 	uint64_t start = vl_worker_now(), now = start, next_hello = start, next_up = start;
+	uint64_t give_up = UINT64_MAX; /* on who runs something else */
 	const struct live_port *missing;
-	int result;
 
 	network->digest = digest;
-	for (; (missing = who_is_missing(network)) && now - start < timeout;
+	for (; (missing = who_is_missing(network)) && now - start < timeout && now < give_up;
 	     now = vl_worker_now()) {
 		if (*interrupted)
 			return -EINTR;
@@ -373,17 +399,17 @@ int vl_live_network_meet(struct vl_live_network *network, uint64_t digest, uint6
 				vl_port_is_up(network->wires[i].port);
 			if (now >= next_hello)
 				say_hello(network, &network->wires[i]);
-			result = look(&network->wires[i], digest, error);
-			if (!result)
-				continue;
-			/* So that the other end finds out, too. */
-			say_hello(network, &network->wires[i]);
-			return result;
+			look(&network->wires[i], digest);
 		}
+		/* It may have been somebody else's, and the other end has to hear ours, too. */
+		if (give_up == UINT64_MAX && has_other_scenario(network, error))
+			give_up = now + DIFFERENCE_TIME;
 		next_up = now >= next_up ? now + UP_INTERVAL : next_up;
 		next_hello = now >= next_hello ? now + HELLO_INTERVAL : next_hello;
 		sleep_a_step();
 	}
+	if (missing && has_other_scenario(network, error))
+		return error->code;
 	if (missing)
 		return vl_error_set(error, -ETIMEDOUT,
 				    "nobody answered at the other end of the link at port %u of "

@@ -40,8 +40,9 @@ struct live_wire {
 struct live_carrier {
 	struct live_wire *wire;
 	struct vl_carrier end;
-	bool is_heard, is_answered; /* while the two ends meet */
+	bool differs; /* a hello came with another digest */
 	bool owes_hello;
+	uint64_t next_answer; /* ns */
 };
 
 /* A port and the link that leaves it, which belong to the node's worker. */

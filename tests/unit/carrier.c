@@ -69,7 +69,7 @@ static void test_round_trip(void)
 	CU_ASSERT_EQUAL(b.counters.rx_packets, 2);
 	CU_ASSERT_EQUAL(b.counters.rx_link_packets, 1);
 	CU_ASSERT_EQUAL(b.counters.rx_lost + b.counters.rx_late + b.counters.rx_malformed +
-				b.counters.rx_sessions,
+				b.counters.rx_version + b.counters.rx_strangers,
 			0);
 }
 
@@ -97,16 +97,47 @@ static void test_lost_and_late(void)
 	CU_ASSERT_EQUAL(b.counters.rx_late, 48);
 }
 
-static void test_the_other_end_begins_anew(void)
+/* Of the two that met, neither takes what others send, be it new or from an earlier run. */
+static void test_strangers(void)
 {
+	struct vl_carrier_hello hello = {1, 0};
+	struct vl_carrier other;
+
 	start();
-	for (unsigned int i = 0; i < 10; i++)
+	vl_carrier_init(&other, mac_a, mac_b, 7, 99);
+	/* Until one has been answered, the last one heard may be the right one. */
+	CU_ASSERT_TRUE(vl_carrier_take_hello(&b, other.session, &hello));
+	CU_ASSERT_TRUE(vl_carrier_take_hello(&b, a.session, &hello));
+	CU_ASSERT_FALSE(b.is_met);
+	hello.answers = b.session + 1;
+	CU_ASSERT_TRUE(vl_carrier_take_hello(&b, a.session, &hello));
+	CU_ASSERT_FALSE(b.is_met);
+	hello.answers = b.session;
+	CU_ASSERT_TRUE(vl_carrier_take_hello(&b, a.session, &hello));
+	CU_ASSERT_TRUE(b.is_met);
+	CU_ASSERT_FALSE(vl_carrier_take_hello(&b, other.session, &hello));
+	CU_ASSERT_EQUAL(b.counters.rx_strangers, 1);
+	for (unsigned int i = 0; i < 300; i++) {
+		uint32_t length = VL_CARRIER_HEADER_LENGTH + LENGTH;
+
 		CU_ASSERT_TRUE(take(send(VL_CARRIER_PACKET, LENGTH)));
-	vl_carrier_init(&a, mac_a, mac_b, 7, 99);
-	for (unsigned int i = 0; i < 10; i++)
-		CU_ASSERT_TRUE(take(send(VL_CARRIER_PACKET, LENGTH)));
-	CU_ASSERT_EQUAL(b.counters.rx_sessions, 1);
+		vl_carrier_write(&other, frame, VL_CARRIER_PACKET, LENGTH);
+		CU_ASSERT_FALSE(take(length));
+	}
+	CU_ASSERT_EQUAL(b.counters.rx_strangers, 301);
+	CU_ASSERT_EQUAL(b.counters.rx_packets, 300);
 	CU_ASSERT_EQUAL(b.counters.rx_lost + b.counters.rx_late, 0);
+}
+
+/* The other end runs already: that is an answer. */
+static void test_packets_answer(void)
+{
+	const struct vl_carrier_hello hello = {1, 0};
+
+	start();
+	CU_ASSERT_TRUE(vl_carrier_take_hello(&b, a.session, &hello));
+	CU_ASSERT_TRUE(take(send(VL_CARRIER_PACKET, LENGTH)));
+	CU_ASSERT_TRUE(b.is_met);
 }
 
 /* A forged number does not shut the link for ever. */
@@ -147,8 +178,9 @@ static void test_refusals(void)
 	frame[13] ^= 1;
 	CU_ASSERT_FALSE(vl_carrier_link(frame, length, &link));
 	length = send(VL_CARRIER_PACKET, LENGTH);
-	frame[14] = 2; /* version */
-	refuse(length);
+	frame[14] = 1; /* version */
+	CU_ASSERT_FALSE(take(length));
+	CU_ASSERT_EQUAL(b.counters.rx_version, 1);
 	length = send(VL_CARRIER_KIND_COUNT, LENGTH);
 	refuse(length);
 	refuse(send(VL_CARRIER_PACKET, 25));
@@ -180,15 +212,15 @@ static void test_noise(void)
 
 static void test_hello(void)
 {
-	const struct vl_carrier_hello hello = {0x0123456789abcdef, true};
+	const struct vl_carrier_hello hello = {0x0123456789abcdef, 0x55667788};
 	struct vl_carrier_hello heard = {0};
 	uint8_t bytes[VL_CARRIER_HELLO_LENGTH];
-	struct vl_carrier_packet packet = {VL_CARRIER_HELLO, bytes, sizeof(bytes)};
+	struct vl_carrier_packet packet = {VL_CARRIER_HELLO, bytes, sizeof(bytes), 0};
 
 	vl_carrier_write_hello(bytes, &hello);
 	CU_ASSERT_TRUE(vl_carrier_read_hello(&packet, &heard));
 	CU_ASSERT_EQUAL(heard.digest, hello.digest);
-	CU_ASSERT_TRUE(heard.is_answer);
+	CU_ASSERT_EQUAL(heard.answers, 0x55667788);
 	packet.length--;
 	CU_ASSERT_FALSE(vl_carrier_read_hello(&packet, &heard));
 	packet.length++;
@@ -199,7 +231,8 @@ static void test_hello(void)
 static const struct test tests[] = {
 	{"round_trip", test_round_trip},
 	{"lost_and_late", test_lost_and_late},
-	{"the_other_end_begins_anew", test_the_other_end_begins_anew},
+	{"strangers", test_strangers},
+	{"packets_answer", test_packets_answer},
 	{"forged_sequence", test_forged_sequence},
 	{"refusals", test_refusals},
 	{"noise", test_noise},
