@@ -9,6 +9,7 @@
 #define NONE  UINT32_MAX
 
 struct vl_lab_deadlock {
+	const struct vl_lab_fabric *fabric;
 	const struct vl_scenario *scenario;
 	uint64_t *since; /* by port: ns from which it stands still; MOVES: it does not */
 	/* Of the search, by node. */
@@ -18,13 +19,15 @@ struct vl_lab_deadlock {
 	bool *done;
 };
 
-struct vl_lab_deadlock *vl_lab_deadlock_create(const struct vl_scenario *scenario)
+struct vl_lab_deadlock *vl_lab_deadlock_create(const struct vl_lab_fabric *fabric)
 {
+	const struct vl_scenario *scenario = fabric->scenario;
 	struct vl_lab_deadlock *deadlock = calloc(1, sizeof(*deadlock));
 	size_t ports = 2 * (size_t)scenario->cable_count, nodes = scenario->node_count;
 
 	if (!deadlock)
 		return NULL;
+	deadlock->fabric = fabric;
 	deadlock->scenario = scenario;
 	deadlock->since = malloc(ports * sizeof(*deadlock->since));
 	deadlock->next_port = calloc(nodes, sizeof(*deadlock->next_port));
@@ -123,6 +126,101 @@ static bool search(struct vl_lab_deadlock *deadlock, unsigned int root, struct v
 	return false;
 }
 
+/* ---- Circles of which other processes run a part ----------------------------------------- */
+
+/* Of what stands still here for less, workers that were kept from running may be the cause, ns. */
+#define LEAST_TIME UINT64_C(100000000)
+
+static bool is_elsewhere(const struct vl_lab_deadlock *deadlock, unsigned int node)
+{
+	return deadlock->fabric->nodes[node].worker >= VL_LAB_MAX_WORKERS;
+}
+
+/* Whether a link of a node may be part of a circle: it stands still, or is not seen. */
+static bool may_stand(const struct vl_lab_deadlock *deadlock, unsigned int node, unsigned int at,
+		      uint64_t end)
+{
+	return is_elsewhere(deadlock, node) ||
+	       (deadlock->since[at] != MOVES && deadlock->since[at] + LEAST_TIME <= end);
+}
+
+/* The shortest way from a node to another one over switches and such links, but for a link from the
+ * one right to the other. Into deadlock->entered: by node, the link that the way comes by. */
+static bool find_way(struct vl_lab_deadlock *deadlock, unsigned int from, unsigned int to,
+		     uint64_t end)
+{
+	const struct vl_scenario *scenario = deadlock->scenario;
+	unsigned int head = 0, tail = 0;
+
+	for (unsigned int i = 0; i < scenario->node_count; i++)
+		deadlock->entered[i] = NONE;
+	deadlock->path[tail++] = from;
+	while (head < tail) {
+		unsigned int node = deadlock->path[head++];
+
+		for (unsigned int port = 0; port < scenario->nodes[node].ports; port++) {
+			unsigned int at = scenario->nodes[node].first_port + port;
+			unsigned int next = scenario->ports[at].neighbour;
+
+			if (next == from || !scenario->nodes[next].sw ||
+			    deadlock->entered[next] != NONE || (node == from && next == to) ||
+			    !may_stand(deadlock, node, at, end))
+				continue;
+			deadlock->entered[next] = at;
+			if (next == to)
+				return true;
+			deadlock->path[tail++] = next;
+		}
+	}
+	return false;
+}
+
+static unsigned int sender_of(const struct vl_results *results, unsigned int at)
+{
+	return results->links[at].node;
+}
+
+/* The link at, and the way back from its far end. */
+static void take_way(const struct vl_lab_deadlock *deadlock, unsigned int at,
+		     struct vl_results *results)
+{
+	struct vl_deadlock_result *result = &results->deadlock;
+	unsigned int first = sender_of(results, at), length = 1, back;
+
+	for (back = deadlock->entered[first];
+	     sender_of(results, back) != results->links[at].neighbour;
+	     back = deadlock->entered[sender_of(results, back)])
+		length++;
+	*result = (struct vl_deadlock_result){.count = length + 1, .since = deadlock->since[at]};
+	result->links[0] = at;
+	for (back = deadlock->entered[first]; length;
+	     back = deadlock->entered[sender_of(results, back)], length--) {
+		if (length < VL_MAX_DEADLOCK_LINKS)
+			result->links[length] = back;
+		if (results->links[back].is_elsewhere)
+			result->elsewhere++;
+		else if (deadlock->since[back] > result->since)
+			result->since = deadlock->since[back];
+	}
+}
+
+/* What stands still here, on a circle that the routes allow, and that may go on elsewhere. */
+static void search_partly(struct vl_lab_deadlock *deadlock, struct vl_results *results)
+{
+	const struct vl_scenario *scenario = deadlock->scenario;
+
+	for (unsigned int at = 0; at < 2 * scenario->cable_count; at++) {
+		unsigned int node = sender_of(results, at), next = results->links[at].neighbour;
+
+		if (is_elsewhere(deadlock, node) || !scenario->nodes[node].sw ||
+		    !scenario->nodes[next].sw || !may_stand(deadlock, node, at, results->end) ||
+		    !find_way(deadlock, next, node, results->end))
+			continue;
+		take_way(deadlock, at, results);
+		return;
+	}
+}
+
 void vl_lab_deadlock_finish(struct vl_lab_deadlock *deadlock, struct vl_results *results)
 {
 	const struct vl_scenario *scenario = deadlock->scenario;
@@ -131,4 +229,6 @@ void vl_lab_deadlock_finish(struct vl_lab_deadlock *deadlock, struct vl_results 
 		if (!deadlock->done[i] && search(deadlock, i, results))
 			return;
 	}
+	if (*results->possible_deadlock)
+		search_partly(deadlock, results);
 }

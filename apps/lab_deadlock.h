@@ -14,7 +14,7 @@
 struct vl_lab_deadlock;
 
 /* NULL: no memory. */
-struct vl_lab_deadlock *vl_lab_deadlock_create(const struct vl_scenario *scenario);
+struct vl_lab_deadlock *vl_lab_deadlock_create(const struct vl_lab_fabric *fabric);
 void vl_lab_deadlock_destroy(struct vl_lab_deadlock *deadlock); /* NULL is fine */
 /* Two readings of all ports, one after the other; before: the time of the first. */
 void vl_lab_deadlock_update(struct vl_lab_deadlock *deadlock,

@@ -92,6 +92,8 @@ static void describe_links(const struct vl_lab_meter *meter)
 				.port = port,
 				.neighbour = scenario->ports[at].neighbour,
 				.rate = scenario->ports[at].cable->links->rate,
+				.is_elsewhere =
+					meter->fabric->nodes[node].worker >= VL_LAB_MAX_WORKERS,
 			};
 		}
 	}
@@ -133,7 +135,7 @@ struct vl_lab_meter *vl_lab_meter_create(const struct vl_lab_fabric *fabric,
 	meter->received = calloc(READINGS * (size_t)scenario->qp_count, sizeof(*meter->received));
 	meter->ports = calloc(READINGS * (size_t)meter->port_count, sizeof(*meter->ports));
 	meter->moved = calloc(scenario->qp_count, sizeof(*meter->moved));
-	meter->deadlock = vl_lab_deadlock_create(scenario);
+	meter->deadlock = vl_lab_deadlock_create(fabric);
 	if (!meter->received || !meter->moved || !meter->ports || !meter->deadlock) {
 		vl_lab_meter_destroy(meter);
 		return NULL;

@@ -187,6 +187,7 @@ static json_t *deadlock_json(const struct vl_results *results)
 	links = json_array();
 	json_object_set_new(object, "since_ns", whole(deadlock->since));
 	json_object_set_new(object, "link_count", whole(deadlock->count));
+	json_object_set_new(object, "links_elsewhere", whole(deadlock->elsewhere));
 	for (unsigned int i = 0; i < deadlock->count && i < VL_MAX_DEADLOCK_LINKS; i++)
 		json_array_append_new(links, whole(deadlock->links[i]));
 	json_object_set_new(object, "links", links);

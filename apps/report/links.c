@@ -66,13 +66,16 @@ static void print_link(const struct vl_results *results, const struct vl_link_re
 
 void vl_report_links(const struct vl_results *results, FILE *out)
 {
-	unsigned int count = results->link_count, shown = count < MAX_ROWS ? count : MAX_ROWS;
-	const struct vl_link_result **links = malloc(count * sizeof(*links));
+	unsigned int count = 0, shown;
+	const struct vl_link_result **links = malloc(results->link_count * sizeof(*links));
 
 	if (!links)
 		return;
-	for (unsigned int i = 0; i < count; i++)
-		links[i] = &results->links[i];
+	for (unsigned int i = 0; i < results->link_count; i++) {
+		if (!results->links[i].is_elsewhere)
+			links[count++] = &results->links[i];
+	}
+	shown = count < MAX_ROWS ? count : MAX_ROWS;
 	qsort(links, count, sizeof(*links), compare_links);
 	fprintf(out, "\nLinks, each direction%s\n",
 		shown < count ? "; those that stood still longest and those used most" : "");
@@ -111,6 +114,8 @@ static json_t *link_json(const struct vl_results *results, const struct vl_link_
 	json_object_set_new(object, "port", whole(link->port));
 	json_object_set_new(object, "to", json_string(nodes[link->neighbour].name));
 	json_object_set_new(object, "rate_bps", whole(link->rate));
+	if (link->is_elsewhere)
+		json_object_set_new(object, "elsewhere", json_true());
 	json_object_set_new(object, "frames", whole(link->frames));
 	json_object_set_new(object, "bytes", whole(link->bytes));
 	json_object_set_new(object, "utilization", json_real(link->utilization));

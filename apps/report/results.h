@@ -94,6 +94,7 @@ struct vl_link_drops {
 
 /* One direction of a cable: the port of node that sends to neighbour. */
 struct vl_link_result {
+	bool is_elsewhere;        /* another process runs node: nothing is known of it */
 	unsigned int node, port;  /* of the sender, as the scenario numbers nodes */
 	unsigned int neighbour;   /* node */
 	uint64_t rate;            /* bit/s */
@@ -142,6 +143,7 @@ struct vl_deadlock_result {
 	unsigned int
 		links[VL_MAX_DEADLOCK_LINKS]; /* the first of them: indices into the results' */
 	uint64_t since;                       /* ns: since when none of them has moved */
+	unsigned int elsewhere; /* of these, run by other processes, so that they were not seen */
 };
 
 /* One point of the time series: over the interval that ends at time. */

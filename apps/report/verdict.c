@@ -104,10 +104,17 @@ static void say_deadlock(const struct vl_results *results, FILE *out)
 		vl_quantity_text(VL_QUANTITY_DURATION, deadlock->since, since));
 	for (unsigned int i = 0; i < shown; i++)
 		fprintf(out, " %s ->", nodes[results->links[deadlock->links[i]].node].name);
-	fprintf(out,
-		" %s: each of these %u links waits until there is room behind the next. Paths "
-		"without a circle (up-down), or fewer hops, avoid it. ",
-		nodes[results->links[deadlock->links[shown - 1]].neighbour].name, deadlock->count);
+	fprintf(out, " %s: ", nodes[results->links[deadlock->links[shown - 1]].neighbour].name);
+	if (deadlock->elsewhere)
+		fprintf(out,
+			"%u of these %u links are seen here, and each waits until there is room "
+			"behind the next; of the others, which other processes run, their reports "
+			"tell. ",
+			deadlock->count - deadlock->elsewhere, deadlock->count);
+	else
+		fprintf(out, "each of these %u links waits until there is room behind the next. ",
+			deadlock->count);
+	fprintf(out, "Paths without a circle (up-down), or fewer hops, avoid it. ");
 }
 
 static void say_loss(const struct vl_results *results, FILE *out)
@@ -380,6 +387,16 @@ static void say_pauses(const struct vl_results *results, FILE *out)
 	fprintf(out, ".");
 }
 
+/* Not if another process runs the node. */
+static bool is_bottleneck_seen(const struct vl_results *results)
+{
+	const struct vl_scenario *scenario = results->scenario;
+
+	return !results->links[scenario->nodes[scenario->bottleneck.node].first_port +
+			       scenario->bottleneck.port]
+			.is_elsewhere;
+}
+
 void vl_report_verdict(const struct vl_results *results, FILE *out)
 {
 	const struct vl_link_result *busiest;
@@ -395,11 +412,11 @@ void vl_report_verdict(const struct vl_results *results, FILE *out)
 	busiest = vl_report_busiest(results);
 	if (busiest)
 		say_busiest(results, busiest, words);
-	else
+	else if (is_bottleneck_seen(results))
 		say_use(results, words);
 	say_loss(results, words);
 	say_silent(results, words);
-	if (!busiest)
+	if (!busiest && is_bottleneck_seen(results))
 		say_queue(results, words);
 	if (vl_scenario_is_infiniband(results->scenario))
 		say_credits(results, words);
