@@ -108,6 +108,7 @@ static inline bool vl_live_is_infiniband(const struct vl_live_node *node)
 	return node->adapter || node->infiniband_switch;
 }
 
+void vl_live_node_destroy(struct vl_live_node *node);
 /* What arrives by a line that may damage it is checked. */
 void vl_live_check_vcrc(struct live_port *port);
 /* 0, or an error: there is no such port, or it has a link. */
