@@ -264,6 +264,25 @@ static void check_sharing(struct check *check, const struct check_port *view)
 	}
 }
 
+/* Of its own: lossless or strict, it does not wait for others. */
+static void check_cnp_queue(struct check *check, const struct check_port *view, unsigned int queue)
+{
+	const struct vl_db_queue *its = &view->port->queues[queue];
+
+	if (view->lossless_queues & 1u << queue ||
+	    (its->scheduler && its->scheduler->type == VL_DB_STRICT))
+		return;
+	check_add(
+		check, VL_CHECK_CNP_LOSSY, view->port,
+		check_place(check, "QUEUE", its->entry, "scheduler"),
+		check_text(check,
+			   "DSCP %u (CNP) is in queue %u, which is lossy and %s: it is dropped or "
+			   "late when other queues are full",
+			   (unsigned int)check->options->cnp_dscp, queue,
+			   its->scheduler ? "waits for its weight" : "has no scheduler"),
+		NULL, "a scheduler of type STRICT for this queue");
+}
+
 static void check_cnp(struct check *check, const struct check_port *view)
 {
 	const struct vl_db_port *port = view->port;
@@ -302,6 +321,8 @@ static void check_cnp(struct check *check, const struct check_port *view)
 			  check_text(check,
 				     "a class and queue of its own, as \"%s\": \"6\" in the map",
 				     dscp));
+	else
+		check_cnp_queue(check, view, (unsigned int)queue);
 }
 
 void check_classes(struct check *check)

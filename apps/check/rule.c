@@ -98,6 +98,10 @@ static const char *const explanations[] = {
 	[VL_CHECK_CNP_BEST_EFFORT] = "CNPs are few and small but must not be lost or late. In the "
 				     "default queue, any bulk "
 				     "transfer delays and drops them.",
+	[VL_CHECK_CNP_LOSSY] = "A lossy queue drops when others have taken the memory, and a queue "
+			       "with a weight sends when its turn comes: under congestion CNPs are "
+			       "lost or late just when they are needed. They are too few to starve "
+			       "anybody, so that their queue can be strict.",
 	[VL_CHECK_HEADROOM] =
 		"After the decision to send XOFF these still arrive: a frame that the peer has "
 		"just "

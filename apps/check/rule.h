@@ -39,6 +39,7 @@ enum vl_check_severity {
 	X(SHARED_QUEUE, "shared-queue", ERROR, "lossless and lossy traffic in one queue")          \
 	X(CNP_WITH_DATA, "cnp-with-data", ERROR, "CNPs in a queue of RoCE's data")                 \
 	X(CNP_BEST_EFFORT, "cnp-best-effort", WARNING, "CNPs in the queue of all other traffic")   \
+	X(CNP_LOSSY, "cnp-lossy", NOTE, "CNPs in a lossy queue that is not strict")                \
 	X(HEADROOM, "headroom", ERROR, "headroom too small for speed, cable and MTU")              \
 	X(HEADROOM_RESERVED, "headroom-reserved", ERROR, "headroom that nothing is reserved for")  \
 	X(SHARED_HEADROOM, "shared-headroom", ERROR, "shared headroom that few groups fill")       \

@@ -74,7 +74,8 @@ static const char maps[] =
 	"\"TC_TO_QUEUE_MAP\": {\"AZURE\": {\"0\": \"0\", \"1\": \"1\", \"2\": \"2\", \"3\": "
 	"\"3\", \"4\": \"4\", \"5\": \"5\", \"6\": \"6\", \"7\": \"7\"}},"
 	"\"SCHEDULER\": {\"scheduler.0\": {\"type\": \"DWRR\", \"weight\": \"14\"}, "
-	"\"scheduler.1\": {\"type\": \"DWRR\", \"weight\": \"15\"}},"
+	"\"scheduler.1\": {\"type\": \"DWRR\", \"weight\": \"15\"}, "
+	"\"scheduler.2\": {\"type\": \"STRICT\"}},"
 	"\"WRED_PROFILE\": {\"AZURE_LOSSLESS\": {\"wred_green_enable\": \"true\", "
 	"\"wred_yellow_enable\": \"true\", \"wred_red_enable\": \"true\", \"ecn\": \"ecn_all\", "
 	"\"green_max_threshold\": \"2097152\", \"green_min_threshold\": \"1048576\", "
@@ -139,7 +140,9 @@ static void add_classes(json_t *root)
 
 		snprintf(key, sizeof(key), "*|%u", queue);
 		config_db_edit(root, "QUEUE", key, "scheduler",
-			       is_lossless ? "scheduler.1" : "scheduler.0");
+			       is_lossless  ? "scheduler.1"
+			       : queue == 6 ? "scheduler.2"
+					    : "scheduler.0");
 		if (is_lossless)
 			config_db_edit(root, "QUEUE", key, "wred_profile", "AZURE_LOSSLESS");
 	}
