@@ -131,8 +131,8 @@ double vl_comparison_class_goodput(const struct vl_comparison *comparison, unsig
 const struct vl_record *vl_comparison_any_record(const struct vl_comparison *comparison);
 
 /* The point that stands for a group where only one can be shown: of those where least is
- * missing (nothing is at those that are whole) the one whose completion p99 is least. UINT_MAX: none
- * is done. */
+ * missing (nothing is at those that are whole) the one whose completion p99 is least. UINT_MAX:
+ * none is done. */
 unsigned int vl_comparison_shown_point(const struct vl_comparison *comparison, unsigned int group);
 
 #endif
