@@ -30,6 +30,7 @@ struct vl_session_set *vl_session_set_open(const struct vl_session_set_config *c
 	vl_list_init(&set->sessions);
 	vl_list_init(&set->waiting);
 	vl_list_init(&set->checked);
+	vl_list_init(&set->closing);
 	if (!set->config.max_sessions)
 		set->config.max_sessions = DEFAULT_SESSIONS;
 	if (!set->config.max_records)
@@ -238,6 +239,7 @@ void vl_session_destroy(struct vl_session *session, uint64_t now)
 	vl_list_remove(&session->link);
 	vl_list_remove(&session->waiting_link);
 	vl_list_remove(&session->checked_link);
+	vl_list_remove(&session->closing_link);
 	vl_destroy_qp(session->qp);
 	set->cq_committed -= entries_of(session->service);
 	set->count--;

@@ -62,6 +62,7 @@ struct vl_session {
 	struct vl_link link;                 /* of all, in the order of check_time */
 	struct vl_link waiting_link;         /* of those that wait for a neighbour */
 	struct vl_link checked_link;         /* of those that the service is to check */
+	struct vl_link closing_link;         /* of those that are over but for completions */
 	struct vl_session *next_by_qpn;
 	uint64_t opened, established, ended; /* ns; 0: not */
 	uint64_t give_up_time;

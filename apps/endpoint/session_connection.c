@@ -98,7 +98,16 @@ void vl_session_establish(struct vl_session *session, uint64_t now)
 static void finish(struct vl_session *session, uint64_t now)
 {
 	session->connection = NULL;
-	vl_session_destroy(session, now);
+	if (!session->service->uses_srq || !session->is_open) {
+		vl_session_destroy(session, now);
+		return;
+	}
+	/* A receive of the SRQ that half a message has come into must not go with the queue pair:
+	 * its completion is to be seen first. */
+	session->is_ending = true;
+	to_error(session, now);
+	vl_list_remove(&session->waiting_link);
+	vl_list_append(&session->set->closing, &session->closing_link);
 }
 
 static void refuse(struct vl_session *session, uint16_t reason, int error, uint64_t now)

@@ -117,11 +117,19 @@ static void poll_cq(struct vl_session_set *set, uint64_t now)
 	set->has_more = count == POLL_BATCH;
 }
 
+static void destroy_closing(struct vl_session_set *set, uint64_t now)
+{
+	while (!set->has_more && !vl_list_is_empty(&set->closing))
+		vl_session_destroy(VL_CONTAINER(set->closing.next, struct vl_session, closing_link),
+				   now);
+}
+
 void vl_session_set_poll(struct vl_session_set *set, uint64_t now)
 {
 	struct vl_link waiting;
 
 	poll_cq(set, now);
+	destroy_closing(set, now);
 	check(set, now);
 	keep_alive(set, now);
 	if (vl_list_is_empty(&set->waiting) || now < set->retry_time)
@@ -146,7 +154,7 @@ uint64_t vl_session_set_next_deadline(const struct vl_session_set *set)
 {
 	uint64_t deadline = UINT64_MAX;
 
-	if (set->has_more)
+	if (set->has_more || !vl_list_is_empty(&set->closing))
 		return 0;
 	if (!vl_list_is_empty(&set->waiting))
 		deadline = set->retry_time;

@@ -25,6 +25,7 @@ struct vl_session_set {
 	uint32_t cq_entries, cq_committed;
 	uint32_t count;
 	struct vl_link sessions, waiting, checked;
+	struct vl_link closing; /* to be destroyed when the CQ has been seen empty */
 	uint64_t retry_time;
 	uint64_t next_check; /* ns */
 	bool has_more;

@@ -469,6 +469,103 @@ static void test_peer_vanishes(void)
 	close_scene(&scene);
 }
 
+/* Of messages only the first packet is let through, and of their senders only REQs. */
+static enum vl_link_action pass_halves(void *context, const struct vl_frame *frame,
+				       uint64_t ordinal)
+{
+	const bool *is_hostile = context;
+	struct vl_packet packet;
+
+	(void)ordinal;
+	if (!*is_hostile || vl_parse(&packet, VL_LINK_ETHERNET, frame->data, frame->length,
+				     frame->length) != VL_PARSE_ok)
+		return VL_LINK_PASS;
+	if (packet.opcode == VL_OP_SEND_LAST)
+		return VL_LINK_DROP;
+	/* The low byte of a MAD's attribute: RTU, DREQ */
+	if (packet.destination_qpn == 1 && packet.payload_length == 256 &&
+	    (packet.payload[17] == 0x14 || packet.payload[17] == 0x15))
+		return VL_LINK_DROP;
+	return VL_LINK_PASS;
+}
+
+static uint8_t half_message[5000];
+
+static void send_half(struct vl_session *session, uint64_t now)
+{
+	const struct ibv_mr *mr = session->service_context;
+	struct ibv_sge sge = {(uintptr_t)half_message, sizeof(half_message), mr->lkey};
+	const struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND};
+	const struct ibv_send_wr *bad;
+
+	CU_ASSERT_EQUAL(vl_post_send(session->qp, &wr, &bad, now), 0);
+}
+
+static int open_nothing(struct vl_session *session, uint64_t now)
+{
+	(void)session, (void)now;
+	return 0;
+}
+
+static void ignore_completion(struct vl_session *session, const struct ibv_wc *wc, uint64_t now)
+{
+	(void)session, (void)wc, (void)now;
+}
+
+/* Clients that begin a message and vanish before the connection is established leave the receives
+ * that they began to fill to others. */
+static void test_ucmatose_half_messages(void)
+{
+	static const struct vl_session_service half_service = {
+		.name = "half",
+		.cap = {.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
+		.conn = {.retry_count = 1, .rnr_retry_count = 0},
+		.open = open_nothing,
+		.established = send_half,
+		.completion = ignore_completion,
+	};
+	struct vl_ucmatose_client client = {.count = 10, .size = 100};
+	struct vl_session_connect connect = {
+		.service = &half_service, .destination = host_gid(2), .port = VL_UCMATOSE_PORT};
+	struct vl_impairments impairments = {0};
+	struct vl_instance_status status;
+	struct vl_session_set *sessions;
+	struct scene scene;
+	struct ibv_mr *mr;
+	bool is_hostile = true;
+	int error = 0;
+
+	impairments.decide = pass_halves;
+	impairments.decide_context = &is_hostile;
+	open_scene(&scene, NULL, &impairments);
+	sessions = vl_instance_sessions(scene.instances[0]);
+	mr = vl_reg_mr(vl_session_set_pd(sessions), half_message, sizeof(half_message),
+		       (uintptr_t)half_message, IBV_ACCESS_LOCAL_WRITE, &error);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mr);
+	connect.service_context = mr;
+	for (uint32_t i = 0; i < VL_UCMATOSE_RECEIVES; i++)
+		CU_ASSERT_PTR_NOT_NULL_FATAL(vl_session_connect(sessions, &connect, 0, &error));
+	vl_network_run_until(scene.network, 300 * SECOND);
+	vl_instance_status(scene.instances[1], &status);
+	CU_ASSERT_EQUAL(status.sessions, 0);
+	CU_ASSERT_EQUAL(status.session.requested, VL_UCMATOSE_RECEIVES);
+	CU_ASSERT_EQUAL(status.session.unreachable, VL_UCMATOSE_RECEIVES);
+
+	is_hostile = false;
+	connect.service = &vl_ucmatose_client_service;
+	connect.service_context = &client;
+	CU_ASSERT_PTR_NOT_NULL_FATAL(
+		vl_session_connect(sessions, &connect, vl_network_now(scene.network), &error));
+	vl_network_run_until(scene.network, 310 * SECOND);
+	CU_ASSERT_EQUAL(client.over, 1);
+	CU_ASSERT_EQUAL(client.unfinished, 0);
+	vl_instance_status(scene.instances[1], &status);
+	CU_ASSERT_EQUAL(status.ucmatose.received, 10);
+	vl_session_set_clear(sessions, vl_network_now(scene.network));
+	vl_dereg_mr(mr);
+	close_scene(&scene);
+}
+
 /* A service that cannot open a session, on either side: it is told no more of it. */
 static int refuse_open(struct vl_session *session, uint64_t now)
 {
@@ -544,6 +641,7 @@ int main(int argc, char **argv)
 		{"ucmatose", test_ucmatose},
 		{"ucmatose, whose end is told late", test_ucmatose_late_end},
 		{"ucmatose over a lossy link", test_ucmatose_lossy},
+		{"ucmatose, of which half messages come", test_ucmatose_half_messages},
 		{"rping repeats what it said", test_rping_repeats},
 		{"udaddy", test_udaddy},
 		{"udaddy twice", test_udaddy_twice},
