@@ -64,7 +64,7 @@ static void check_rate(struct vl_loader *loader, const struct gen_config *config
 	parse_rate(loader, &group->section, "ramp_from", group->ramp_from, &group->asked_from);
 	group->shares_total = !group->rate && config->rate;
 	if (!group->rate && !config->rate) {
-		static const char *const of_rates[] = {"burst", "ramp", "ramp_from", "per"};
+		static const char *const of_rates[] = {"burst", "ramp", "ramp_from"};
 
 		for (unsigned int i = 0; i < sizeof(of_rates) / sizeof(of_rates[0]); i++) {
 			if (vl_section_has(&gen_group_schema, &group->section, of_rates[i]))
@@ -72,6 +72,19 @@ static void check_rate(struct vl_loader *loader, const struct gen_config *config
 						   "is for a rate; give one, or take it out");
 		}
 	}
+	if (!group->rate) {
+		static const char *const of_own_rates[] = {"per", "counts", "aligned"};
+
+		for (unsigned int i = 0; i < sizeof(of_own_rates) / sizeof(of_own_rates[0]); i++) {
+			if (vl_section_has(&gen_group_schema, &group->section, of_own_rates[i]))
+				vl_section_problem(loader, &group->section, of_own_rates[i],
+						   "is for a rate of the group's own; give one, or "
+						   "take it out");
+		}
+	}
+	if (group->ramp_from && !group->ramp)
+		vl_section_problem(loader, &group->section, "ramp_from",
+				   "needs ramp, the time in which the rate grows");
 	if (group->ramp_from && group->rate &&
 	    (group->asked.is_messages != group->asked_from.is_messages ||
 	     (group->asked.part > 0) != (group->asked_from.part > 0)))
@@ -192,6 +205,49 @@ static void check_stream(struct vl_loader *loader, const struct gen_config *conf
 	}
 }
 
+/* Who starts after the end would run without one, as nothing of its time is left. */
+static void check_times(struct vl_loader *loader, const struct gen_config *config,
+			const struct vl_section *section, uint64_t start, uint64_t lag,
+			uint64_t duration)
+{
+	char text[VL_QUANTITY_TEXT], end[VL_QUANTITY_TEXT];
+	uint64_t stop = duration ? start + duration : UINT64_MAX;
+
+	if (config->duration && config->duration < stop)
+		stop = config->duration;
+	if (start + lag >= stop)
+		vl_section_problem(loader, section, lag ? "stagger" : "start",
+				   "the %sstart is at %s, but the end at %s; start earlier, or run "
+				   "longer",
+				   lag ? "last " : "",
+				   vl_quantity_text(VL_QUANTITY_DURATION, start + lag, text),
+				   vl_quantity_text(VL_QUANTITY_DURATION, stop, end));
+	else if (duration && stop <= config->warm_up)
+		vl_section_problem(loader, section, "duration",
+				   "is over at %s, before the warm-up, which ends at %s",
+				   vl_quantity_text(VL_QUANTITY_DURATION, stop, end),
+				   vl_quantity_text(VL_QUANTITY_DURATION, config->warm_up, text));
+}
+
+static void check_all_times(struct vl_loader *loader, const struct gen_config *config)
+{
+	const struct gen_group *groups = config->groups.elements;
+	const struct gen_stream_config *streams = config->streams.elements;
+
+	if (config->duration && config->warm_up >= config->duration) {
+		vl_section_problem(loader, &config->section, "warm_up",
+				   "leaves nothing to measure; it must be shorter than the "
+				   "duration");
+		return;
+	}
+	for (unsigned int i = 0; i < config->groups.count; i++)
+		check_times(loader, config, &groups[i].section, groups[i].start,
+			    groups[i].stagger * (groups[i].qps - 1), groups[i].duration);
+	for (unsigned int i = 0; i < config->streams.count; i++)
+		check_times(loader, config, &streams[i].section, streams[i].start, 0,
+			    streams[i].duration);
+}
+
 static void check_all(struct vl_loader *loader, struct gen_config *config, uint32_t path_mtu)
 {
 	struct gen_group *groups = config->groups.elements;
@@ -224,6 +280,15 @@ static void check_all(struct vl_loader *loader, struct gen_config *config, uint3
 		if (groups[i].shares_total && config->rate)
 			groups[i].asked = total;
 	}
+	if (config->rate && config->groups.count && !config->sharing_qps)
+		vl_section_problem(loader, &config->section, "rate",
+				   "has no group to be for, as each has its own; take one out");
+	else if (config->rate && !config->groups.count)
+		vl_section_problem(loader, &config->section, "rate",
+				   "is for groups; give the streams theirs");
+	if (!config->rate && vl_section_has(&gen_config_schema, &config->section, "counts"))
+		vl_section_problem(loader, &config->section, "counts",
+				   "is for a rate; give one, or take it out");
 	if (config->peer == GEN_PEER_GIVEN && config->groups.count > 1)
 		vl_section_problem(loader, &config->section, "groups",
 				   "must be one where the peer's numbers are given");
@@ -239,10 +304,7 @@ static void check_all(struct vl_loader *loader, struct gen_config *config, uint3
 				   (unsigned long long)MAX_OUTSTANDING);
 	if (!config->duration && !all_counted)
 		config->duration = DEFAULT_DURATION;
-	if (config->duration && config->warm_up >= config->duration)
-		vl_section_problem(loader, &config->section, "warm_up",
-				   "leaves nothing to measure; it must be shorter than the "
-				   "duration");
+	check_all_times(loader, config);
 }
 
 struct gen_config *gen_config_parse(const char *text, size_t length,

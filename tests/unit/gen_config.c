@@ -130,6 +130,21 @@ static void test_refusals(void)
 	       "g.yaml:5:11: groups[0].size: a UD message is at most one path MTU\n");
 	refuse("to: 10.0.0.2\ngroups:\n  - burst: 4\n",
 	       "g.yaml:3:12: groups[0].burst: is for a rate; give one, or take it out\n");
+	refuse("to: 10.0.0.2\nrate: 10Gb/s\ngroups:\n  - {per: group, aligned: true}\n",
+	       "g.yaml:4:11: groups[0].per: is for a rate of the group's own; give one, or take it "
+	       "out\n"
+	       "g.yaml:4:27: groups[0].aligned: is for a rate of the group's own; give one, or "
+	       "take "
+	       "it out\n");
+	refuse("to: 10.0.0.2\ncounts: line\ngroups:\n  - counts: line\n",
+	       "g.yaml:2:9: counts: is for a rate; give one, or take it out\n"
+	       "g.yaml:4:13: groups[0].counts: is for a rate of the group's own; give one, or take "
+	       "it out\n");
+	refuse("to: 10.0.0.2\nrate: 10Gb/s\ngroups:\n  - rate: 1Gb/s\n    ramp_from: 1Mb/s\n",
+	       "g.yaml:2:7: rate: has no group to be for, as each has its own; take one out\n"
+	       "g.yaml:5:16: groups[0].ramp_from: needs ramp, the time in which the rate grows\n");
+	refuse("to: 10.0.0.2\nrate: 10Gb/s\nstreams:\n  - size: 60\n",
+	       "g.yaml:2:7: rate: is for groups; give the streams theirs\n");
 	refuse("to: 10.0.0.2\ngroups:\n  - rate: 10Gb/s\n    ramp: 1s\n    ramp_from: 5/s\n",
 	       "g.yaml:5:16: groups[0].ramp_from: must be in the unit of the rate, 10Gb/s\n");
 	refuse("to: 10.0.0.2\ngroups:\n  - qps: 15000\n  - qps: 15000\n",
@@ -152,6 +167,25 @@ static void test_refusals(void)
 	refuse("to: 10.0.0.2\nduration: 1s\nwarm_up: 1s\ngroups: [{name: a}]\n",
 	       "g.yaml:3:10: warm_up: leaves nothing to measure; it must be shorter than the "
 	       "duration\n");
+}
+
+static void test_times(void)
+{
+	refuse("to: 10.0.0.2\nduration: 2s\ngroups:\n  - start: 2s\n",
+	       "g.yaml:4:12: groups[0].start: the start is at 2s, but the end at 2s; start "
+	       "earlier, or run longer\n");
+	refuse("to: 10.0.0.2\ngroups:\n  - start: 11s\n",
+	       "g.yaml:3:12: groups[0].start: the start is at 11s, but the end at 10s; start "
+	       "earlier, or run longer\n");
+	refuse("to: 10.0.0.2\ngroups:\n  - {qps: 5, start: 1s, stagger: 1s, duration: 4s}\n",
+	       "g.yaml:3:34: groups[0].stagger: the last start is at 5s, but the end at 5s; start "
+	       "earlier, or run longer\n");
+	refuse("to: 10.0.0.2\nduration: 2s\nstreams:\n  - start: 3s\n",
+	       "g.yaml:4:12: streams[0].start: the start is at 3s, but the end at 2s; start "
+	       "earlier, or run longer\n");
+	refuse("to: 10.0.0.2\nwarm_up: 2s\ngroups:\n  - duration: 2s\n  - qps: 1\n",
+	       "g.yaml:4:15: groups[0].duration: is over at 2s, before the warm-up, which ends at "
+	       "2s\n");
 }
 
 static void refuse_rate(const char *text)
@@ -186,7 +220,7 @@ static void test_rates(void)
 
 static const struct test tests[] = {
 	{"file", test_file},         {"defaults", test_defaults}, {"settings", test_settings},
-	{"refusals", test_refusals}, {"rates", test_rates},
+	{"refusals", test_refusals}, {"times", test_times},       {"rates", test_rates},
 };
 
 int main(int argc, char **argv)
