@@ -66,6 +66,9 @@ static int check_roce(struct vl_stream *stream, const struct vl_stream_config *c
 	if (roce->local_qpn + (uint64_t)stream->flow_count > 0xffffff)
 		return FAIL(stream, "local_qpn: %u and the flows' behind it do not fit in 24 bits",
 			    roce->local_qpn);
+	if (roce->ack_request_packets > UINT16_MAX)
+		return FAIL(stream, "ack_request_packets: %u, must be at most %u",
+			    roce->ack_request_packets, UINT16_MAX);
 	if (!roce->remote_qpns &&
 	    roce->remote_qpn + (uint64_t)(stream->flow_count - 1) * roce->remote_qpn_step >
 		    0xffffff)

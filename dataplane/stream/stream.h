@@ -76,8 +76,8 @@ struct vl_stream_roce {
 	 * the same address. */
 	uint64_t remote_address, address_step, region_length;
 	uint32_t rkey;
-	/* RC: AckReq on every n-th packet of a flow, and on the last of every m-th message; 0:
-	 * never. */
+	/* RC: AckReq on every n-th packet of a flow, n up to 65535, and on the last of every m-th
+	 * message; 0: never. */
 	uint32_t ack_request_packets, ack_request_messages;
 };
 

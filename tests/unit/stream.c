@@ -413,6 +413,7 @@ static void check_refusals(void)
 	REFUSE("flow_count", config.flow_count = VL_STREAM_MAX_FLOWS + 1);
 	REFUSE("local_qpn", config.roce.local_qpn = 0xffffff);
 	REFUSE("remote_qpn", config.flow_count = 3; config.roce.remote_qpn_step = 0xff0000);
+	REFUSE("ack_request_packets", config.roce.ack_request_packets = 0x10000);
 	REFUSE("source_port_count", config.source_port_count = 0x4001);
 	REFUSE("path", config.path.source_gid = ipv6_gid(1));
 	REFUSE("path", config.path.encapsulation = VL_ENCAPSULATION_IB_LOCAL);
