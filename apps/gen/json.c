@@ -121,6 +121,19 @@ static json_t *group_json(const struct gen_group_result *result)
 	return object;
 }
 
+/* Of its own time: from its start to its last completion, or to the end if it has failed. */
+static void put_times(json_t *object, const struct vl_generate_progress *progress, uint64_t end)
+{
+	if (progress->status == IBV_WC_SUCCESS && progress->last_completion)
+		end = progress->last_completion;
+	if (progress->start && end > progress->start)
+		put(object, "goodput_bps",
+		    real(8e9 * (double)progress->bytes / (double)(end - progress->start)));
+	if (progress->last_completion)
+		put(object, "flow_completion_time_ns",
+		    whole(progress->last_completion - progress->start));
+}
+
 static json_t *qps_json(const struct gen_run *run)
 {
 	json_t *list = json_array();
@@ -140,13 +153,7 @@ static json_t *qps_json(const struct gen_run *run)
 			put(object, "messages_completed", whole(progress->completed));
 			put(object, "bytes_completed", whole(progress->bytes));
 			put(object, "status", whole(progress->status));
-			if (run->shares[i].end.time > run->shares[i].start)
-				put(object, "goodput_bps",
-				    real(8e9 * (double)progress->bytes /
-					 (double)(run->shares[i].end.time - run->shares[i].start)));
-			if (progress->last_completion)
-				put(object, "flow_completion_time_ns",
-				    whole(progress->last_completion - run->shares[i].start));
+			put_times(object, progress, run->shares[i].end.time);
 			json_array_append_new(list, object);
 		}
 	}

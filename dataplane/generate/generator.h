@@ -79,6 +79,7 @@ struct vl_generate_group_config {
 struct vl_generate_progress {
 	uint64_t posted, completed; /* messages; completed: with success */
 	uint64_t bytes;             /* payload of completed messages */
+	uint64_t start;             /* ns: when it was to begin, its stagger included */
 	uint64_t last_completion;   /* ns */
 	enum ibv_wc_status status;  /* of the first that failed, else IBV_WC_SUCCESS */
 	bool finished;              /* all messages are completed, or it failed */

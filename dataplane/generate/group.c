@@ -244,6 +244,7 @@ static void start_sender(struct vl_generate_group *group, uint32_t n, uint64_t s
 		return;
 	}
 	start += config->stagger * (config->first + n);
+	sender->progress.start = start;
 	if (config->schedule.rate && config->scope == VL_RATE_OF_QP) {
 		vl_schedule_start(&sender->schedule, &group->plan, start, phase_of(group, n));
 		start = sender->schedule.next_time;

@@ -120,6 +120,29 @@ static void test_rate(void)
 	json_decref(root);
 }
 
+/* Each queue pair's time counts from its own start, which a stagger puts off. */
+static void test_stagger(void)
+{
+	json_t *root, *qps;
+
+	expect("$V --loopback --no-hugepages -q 2 -n 50 -s 1000 --stagger 2s --json "
+	       "stagger.json "
+	       "--per-qp",
+	       0, "All checks passed");
+	root = read_json("stagger.json");
+	qps = json_object_get(root, "qps");
+	CU_ASSERT_EQUAL(json_array_size(qps), 2);
+	for (size_t i = 0; i < 2; i++) {
+		uint64_t time = whole(json_array_get(qps, i), "flow_completion_time_ns");
+		double goodput =
+			json_real_value(json_object_get(json_array_get(qps, i), "goodput_bps"));
+
+		CU_ASSERT_TRUE(time > 0 && time < UINT64_C(2000000000));
+		CU_ASSERT_DOUBLE_EQUAL(goodput, 8e9 * 50000 / (double)time, 1);
+	}
+	json_decref(root);
+}
+
 /* With a ramp and late starts the mean of the window is what the schedules ask for: of four queue
  * pairs in a second, from 0 to 1 in half of one, 0.1 s after each other, (0.75 + 0.65 + 0.55 +
  * 0.45) times the rate. */
@@ -278,6 +301,7 @@ static const struct test tests[] = {
 	{"rate", test_rate},
 	{"streams", test_streams},
 	{"ramp", test_ramp},
+	{"stagger", test_stagger},
 	{"live", test_live},
 	{"one_way", test_one_way},
 	{"roce_streams", test_roce_streams},
