@@ -113,6 +113,35 @@ static void test_attributes(void)
 	cm_scene_close(&scene);
 }
 
+/* Passes a REQ on as one of a peer that wants no ACK timeout. */
+static bool take_ack_timeout(struct cm_pair *pair, unsigned int from,
+			     const struct vl_cm_message *message)
+{
+	struct vl_cm_message altered = *message;
+
+	if (message->attribute_id != VL_CM_REQ)
+		return true;
+	altered.req.primary.ack_timeout = 0;
+	cm_pair_inject_message(pair, !from, NULL, &altered);
+	return false;
+}
+
+static void test_no_ack_timeout(void)
+{
+	struct cm_scene scene;
+	struct ibv_qp_attr attr;
+	int mask;
+
+	cm_scene_open(&scene, NULL);
+	scene.pair->hook = take_ack_timeout;
+	cm_scene_connect(&scene);
+	cm_pair_run(scene.pair, SECOND / 100);
+	CU_ASSERT_EQUAL(vl_cm_init_qp_attr(scene.owners[1].connection, IBV_QPS_RTS, &attr, &mask),
+			0);
+	CU_ASSERT_EQUAL(attr.timeout, 14);
+	cm_scene_close(&scene);
+}
+
 static void test_refused(void)
 {
 	struct cm_scene scene;
@@ -270,6 +299,7 @@ int main(int argc, char **argv)
 	static const struct test tests[] = {
 		{"open and release", test_open_and_release},
 		{"attributes of the QPs", test_attributes},
+		{"a peer that wants no ACK timeout", test_no_ack_timeout},
 		{"a request is refused", test_refused},
 		{"a response is refused", test_response_refused},
 		{"the path MTU is refused", test_path_mtu_refused},

@@ -94,6 +94,42 @@ static void test_data_before_rtu(void)
 	cm_scene_close(&scene);
 }
 
+/* Answers a REQ with nothing but MRAs. */
+static bool answer_with_mras(struct cm_pair *pair, unsigned int from,
+			     const struct vl_cm_message *message)
+{
+	struct vl_cm_message mra = {
+		.attribute_id = VL_CM_MRA,
+		.transaction_id = message->transaction_id,
+		.mra = {.local_comm_id = 7,
+			.remote_comm_id = message->req.local_comm_id,
+			.message_mraed = VL_CM_ANSWERS_REQ,
+			.service_timeout = 10},
+	};
+
+	if (message->attribute_id != VL_CM_REQ)
+		return true;
+	for (uint32_t i = 0; i < 20; i++)
+		cm_pair_inject_message(pair, from, NULL, &mra);
+	return false;
+}
+
+/* A peer cannot have itself waited for as long as it likes; what is not heeded is counted. */
+static void test_mras_without_end(void)
+{
+	struct cm_scene scene;
+
+	cm_scene_open(&scene, NULL);
+	scene.pair->hook = answer_with_mras;
+	cm_scene_connect(&scene);
+	cm_pair_run(scene.pair, 60 * SECOND);
+	HAS_EVENTS(&scene.owners[0], VL_CM_EVENT_UNREACHABLE);
+	CU_ASSERT_EQUAL(cm_scene_sent(&scene, 0, VL_CM_REQ), 1);
+	CU_ASSERT(vl_cm_counters(scene.pair->cm[0])->unexpected_rx > 0);
+	CU_ASSERT_EQUAL(cm_scene_in_use(&scene, 0), 0);
+	cm_scene_close(&scene);
+}
+
 static void test_slow_owner(void)
 {
 	const struct vl_cm_accept_param accept = {.conn = {.qpn = 0x200}};
@@ -285,6 +321,7 @@ int main(int argc, char **argv)
 		{"each message is lost thrice", test_each_message_lost},
 		{"nobody answers", test_nobody_answers},
 		{"data before the RTU", test_data_before_rtu},
+		{"MRAs without end", test_mras_without_end},
 		{"a slow owner", test_slow_owner},
 		{"resolving takes time", test_resolving},
 		{"destroyed by its owner", test_destroyed},

@@ -11,11 +11,9 @@
 #include <errno.h>
 #include <string.h>
 
-#define SECOND              UINT64_C(1000000000)
-#define DEFAULT_ACK_TIMEOUT 14 /* 67 ms */
-#define DEFAULT_HOP_LIMIT   64
-#define EXPIRY_BUDGET       1024 /* timers a poll */
-#define MAX_DATAGRAMS       65536u
+#define SECOND        UINT64_C(1000000000)
+#define EXPIRY_BUDGET 1024 /* timers a poll */
+#define MAX_DATAGRAMS 65536u
 
 /* ---- Opening and closing -------------------------------------------------------------------- */
 
@@ -282,8 +280,9 @@ static void fill(struct vl_cm_connection *connection, const struct vl_cm_connect
 	connection->path_mtu = (uint8_t)(param->path_mtu ? param->path_mtu : port.active_mtu);
 	connection->traffic_class = param->traffic_class;
 	connection->service_level = param->service_level;
-	connection->hop_limit = param->hop_limit ? param->hop_limit : DEFAULT_HOP_LIMIT;
-	connection->ack_timeout = param->ack_timeout ? param->ack_timeout : DEFAULT_ACK_TIMEOUT;
+	connection->hop_limit = param->hop_limit ? param->hop_limit : VL_CM_DEFAULT_HOP_LIMIT;
+	connection->ack_timeout =
+		param->ack_timeout ? param->ack_timeout : VL_CM_DEFAULT_ACK_TIMEOUT;
 	connection->flow_label = param->flow_label;
 	connection->responder_resources = param->conn.responder_resources;
 	connection->initiator_depth = param->conn.initiator_depth;

@@ -12,6 +12,9 @@
 
 #define VL_CM_NONE UINT32_MAX /* no index */
 
+#define VL_CM_DEFAULT_ACK_TIMEOUT 14 /* 67 ms */
+#define VL_CM_DEFAULT_HOP_LIMIT   64
+
 /* A management datagram that came, and how to answer it. */
 struct vl_cm_datagram {
 	const uint8_t *mad;

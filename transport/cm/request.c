@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define PERMISSIVE_LID       0xffff
-#define DEFAULT_HOP_LIMIT    64
 #define FIRST_SOURCE_PORT    32768u
 #define SOURCE_PORTS         28232u /* up to 60999, as Linux chooses them */
 #define MAX_RESPONSE_TIME    UINT64_C(10000000000)
@@ -252,8 +251,10 @@ static void fill(struct vl_cm_connection *connection, const struct vl_cm_datagra
 	connection->traffic_class = req->primary.traffic_class;
 	connection->service_level = req->primary.service_level;
 	connection->hop_limit =
-		req->primary.hop_limit > 1 ? req->primary.hop_limit : DEFAULT_HOP_LIMIT;
-	connection->ack_timeout = req->primary.ack_timeout;
+		req->primary.hop_limit > 1 ? req->primary.hop_limit : VL_CM_DEFAULT_HOP_LIMIT;
+	/* 0 would be none: a peer that vanishes would be waited for for ever. */
+	connection->ack_timeout =
+		req->primary.ack_timeout ? req->primary.ack_timeout : VL_CM_DEFAULT_ACK_TIMEOUT;
 	connection->flow_label = req->primary.flow_label;
 	connection->responder_resources = at_most(limits.max_qp_rd_atom, req->initiator_depth);
 	connection->initiator_depth = at_most(limits.max_qp_init_rd_atom, req->responder_resources);
@@ -377,13 +378,11 @@ void vl_cm_receive_mra(struct vl_cm_connection *connection, const struct vl_cm_m
 		       (connection->state == VL_CM_STATE_REP_SENT &&
 			mra->message_mraed == VL_CM_ANSWERS_REP);
 
-	if (!answers || connection->qp_type == IBV_QPT_UD) {
+	/* Each costs a repetition, so that no peer is waited for for ever. */
+	if (!answers || connection->qp_type == IBV_QPT_UD || !connection->retries_left) {
 		connection->cm->counters.unexpected_rx++;
 		return;
 	}
-	/* Each costs a repetition, so that no peer is waited for for ever. */
-	if (!connection->retries_left)
-		return;
 	connection->retries_left--;
 	vl_cm_arm(connection, now + connection->response_time +
 				      vl_cm_timeout(mra->service_timeout,

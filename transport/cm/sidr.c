@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define DEFAULT_HOP_LIMIT 64
-
 /* ---- Active --------------------------------------------------------------------------------- */
 
 int vl_cm_send_sidr_req(struct vl_cm_connection *connection,
@@ -144,7 +142,7 @@ static void open_request(struct vl_cm *cm, struct vl_cm_listener *listener,
 	connection->has_mac = true;
 	connection->sgid_index = datagram->sgid_index;
 	connection->service_level = datagram->priority & 7;
-	connection->hop_limit = DEFAULT_HOP_LIMIT;
+	connection->hop_limit = VL_CM_DEFAULT_HOP_LIMIT;
 	if (!vl_cm_enter_half_open(connection, now)) {
 		cm->counters.half_open_dropped++;
 		vl_cm_free(connection);
