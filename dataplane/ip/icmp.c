@@ -24,6 +24,10 @@ _Static_assert(sizeof(struct icmp) == 8, "ICMP echo");
 #define HOP_LIMIT      64
 #define MORE_FRAGMENTS 0x2000
 
+/* Both Ethernet header and tag, then IP. */
+#define MOST_ECHO   (VL_IP_MAX_ANSWER - 18u - (uint32_t)sizeof(struct vl_ipv4_header))
+#define MOST_ECHO_6 (VL_IP_MAX_ANSWER - 18u - (uint32_t)sizeof(struct vl_ipv6_header))
+
 static bool is_own_ipv4(const struct vl_ip *ip, const uint8_t address[4])
 {
 	union ibv_gid gid = vl_gid_of_ipv4(address);
@@ -97,7 +101,7 @@ bool vl_icmp_receive(struct vl_ip *ip, const struct vl_frame *frame,
 	ip->counters.echo_rx++;
 	if (icmp->code || vl_ip_checksum(vl_ip_sum((const uint8_t *)icmp, length, 0)) ||
 	    !is_host_ipv4(ip, header->source) || is_own_ipv4(ip, header->source) ||
-	    ethernet->source[0] & 1 || length > VL_IP_MAX_ANSWER - 64)
+	    ethernet->source[0] & 1 || length > MOST_ECHO)
 		ip->counters.malformed++;
 	else if (ip->config.speaks)
 		reply_ipv4(ip, ethernet, header, (const uint8_t *)icmp, length);
@@ -157,8 +161,7 @@ bool vl_icmpv6_receive(struct vl_ip *ip, const struct vl_frame *frame,
 		return false;
 	ip->counters.echo_rx++;
 	if (icmp->code || length < sizeof(*icmp) || !vl_ip_is_host(ip, &source) ||
-	    vl_ip_own_address(ip, &source) || ethernet->source[0] & 1 ||
-	    length > VL_IP_MAX_ANSWER - 64)
+	    vl_ip_own_address(ip, &source) || ethernet->source[0] & 1 || length > MOST_ECHO_6)
 		ip->counters.malformed++;
 	else if (ip->config.speaks)
 		reply_ipv6(ip, ethernet, header, length);

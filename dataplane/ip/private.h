@@ -65,10 +65,10 @@ static inline union ibv_gid vl_gid_of_ipv6(const uint8_t address[16])
 	return gid;
 }
 
-/* NULL: the address is none of ours. */
 /* Whether an ARP or ND packet asks after an address of ours; nothing else is made of it. */
 bool vl_arp_asks_for_us(const struct vl_ip *ip, const struct vl_frame *frame, uint32_t offset);
 bool vl_nd_asks_for_us(const struct vl_ip *ip, const struct vl_frame *frame, uint32_t offset);
+/* NULL: the address is none of ours. */
 const struct vl_ip_address *vl_ip_own_address(const struct vl_ip *ip, const union ibv_gid *address);
 /* Our address of the subnet that the address lies in; NULL: it lies in none. */
 const struct vl_ip_address *vl_ip_subnet_of(const struct vl_ip *ip, const union ibv_gid *address);

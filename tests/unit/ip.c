@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "dataplane/ip/neighbour.h"
+#include "dataplane/ip/private.h"
 #include "tests/support/suite.h"
 #include "tests/unit/ip_frames.h"
+#include "transport/wire/headers.h"
 
 #define SECOND UINT64_C(1000000000)
 #define MS     UINT64_C(1000000)
@@ -487,6 +489,27 @@ static void test_checksums(void)
 	vl_ip_close(ip);
 }
 
+/* The longest that fit into IP packets of the largest MTU are answered. */
+static void test_long_echoes(void)
+{
+	struct vl_ip_config config = plain();
+	struct vl_ip *ip = open_quiet(&config);
+	uint8_t frame[14 + 9600] = {0};
+
+	memcpy(frame, frame_echo_request, 42);
+	frame[16] = 9600 >> 8;
+	frame[17] = 9600 & 0xff;
+	memset(frame + 24, 0, 2);
+	vl_store_be16(frame + 24, vl_ip_checksum(vl_ip_sum(frame + 14, 20, 0)));
+	memset(frame + 36, 0, 2);
+	vl_store_be16(frame + 36, vl_ip_checksum(vl_ip_sum(frame + 34, 9580, 0)));
+	CU_ASSERT(receive(ip, frame, sizeof(frame), 3 * SECOND));
+	CU_ASSERT_EQUAL(next_frame(ip, 3 * SECOND), sizeof(frame));
+	CU_ASSERT_EQUAL(vl_ip_counters(ip)->echo_tx, 1);
+	CU_ASSERT_EQUAL(vl_ip_counters(ip)->malformed, 0);
+	vl_ip_close(ip);
+}
+
 static void expect_refused(const struct vl_ip_config *config)
 {
 	int error = 0;
@@ -536,6 +559,7 @@ int main(int argc, char **argv)
 		{"flood", test_flood},
 		{"hostile_frames", test_hostile_frames},
 		{"checksums", test_checksums},
+		{"long echoes", test_long_echoes},
 		{"configuration", test_configuration},
 	};
 
