@@ -115,17 +115,21 @@ static uint16_t tap_receive(struct vl_port *port, uint16_t number, struct rte_mb
 static bool send_frame(struct tap_queue *queue, const struct rte_mbuf *mbuf)
 {
 	struct iovec parts[MAX_SEGMENTS];
+	const struct rte_mbuf *part = mbuf;
+	ssize_t written = 0;
 	int count = 0;
 
-	for (const struct rte_mbuf *part = mbuf; part && count < MAX_SEGMENTS; part = part->next)
+	for (; part && count < MAX_SEGMENTS; part = part->next)
 		parts[count++] = (struct iovec){.iov_base = rte_pktmbuf_mtod(part, void *),
 						.iov_len = part->data_len};
-	if (likely(writev(queue->file, parts, count) == (ssize_t)mbuf->pkt_len)) {
+	if (likely(!part))
+		written = writev(queue->file, parts, count);
+	if (likely(written == (ssize_t)mbuf->pkt_len)) {
 		queue->tx_frames++;
 		queue->tx_bytes += mbuf->pkt_len;
 		return true;
 	}
-	if (errno == EAGAIN || errno == ENOBUFS)
+	if (written < 0 && (errno == EAGAIN || errno == ENOBUFS))
 		return false;
 	queue->tx_errors++;
 	return true;
