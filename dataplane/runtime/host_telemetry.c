@@ -235,10 +235,11 @@ static int answer_qp_list(void *context, const char *parameters, struct vl_telem
 	struct qp_search search = {.host = telemetry->host};
 	uint64_t numbers[MAX_NUMBERS];
 	int count = vl_telemetry_numbers(parameters, numbers, 2), result = 0;
-	uint32_t from = count == 2 ? (uint32_t)numbers[1] : 0;
+	uint32_t from;
 
-	if (count < 1 || numbers[0] >= telemetry->port_count || from >> 24)
+	if (count < 1 || numbers[0] >= telemetry->port_count || (count == 2 && numbers[1] >> 24))
 		return -EINVAL;
+	from = count == 2 ? (uint32_t)numbers[1] : 0;
 	search.port = (uint32_t)numbers[0];
 	for (search.worker = vl_host_qpn_worker(from);
 	     search.worker < telemetry->worker_count && !result; search.worker++) {
