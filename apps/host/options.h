@@ -46,7 +46,7 @@ struct vl_host_options {
 	uint64_t vlan;         /* VL_HOST_UNSET: frames carry no tag */
 	uint64_t pcp;          /* service level of the command's QPs; needs a VLAN */
 	uint64_t dscp;         /* of the command's QPs; VL_HOST_UNSET: the command's default */
-	uint64_t mtu;          /* 0: 4200 or what the port has */
+	uint64_t mtu;          /* 0: 4240 or what the port has */
 	unsigned int path_mtu; /* enum vl_host_path_mtu_choice */
 	uint64_t pfc_response_delay; /* ns */
 	uint64_t workers;
@@ -103,7 +103,7 @@ uint8_t vl_host_priority(const struct vl_host_options *options, uint8_t dscp);
 	 .help = "DSCP of the queue pairs' packets [the command's default]",                       \
 	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.dscp), .least = 0, .most = 63}, \
 	{.section = VL_HOST_PORT_SECTION, .name = "mtu", .argument = "BYTES",                                                       \
-	 .help = "MTU of the port, the longest IP packet [4200, or what the port has]",            \
+	 .help = "MTU of the port, the longest IP packet [4240, or what the port has]",            \
 	 .type = VL_OPTION_NUMBER, .offset = offsetof(type_, member_.mtu), .least = 1280, .most = 9600}, \
 	{.section = VL_HOST_PORT_SECTION, .letter = 'm', .name = "path-mtu", .argument = "BYTES",                                   \
 	 .help = "Path MTU: auto, 256, 512, 1024, 2048 or 4096 [auto: the largest that fits]",     \

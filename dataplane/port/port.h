@@ -147,8 +147,7 @@ void vl_port_statistics(struct vl_port *port, struct vl_port_statistics *statist
 /* Frees what is still queued in the port, and the port. NULL is allowed. */
 void vl_port_close(struct vl_port *port);
 
-/* Control thread. A memif client whose server was away, or came back, is
- * joined to it by being asked: ask until it is up, and every second or so from then on. */
+/* Of the link; and whether it is up. Control thread. */
 enum vl_port_link vl_port_link(struct vl_port *port);
 bool vl_port_is_up(struct vl_port *port);
 

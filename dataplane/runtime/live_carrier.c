@@ -13,11 +13,9 @@
 
 #include "transport/random.h"
 
-/* Nanoseconds between two looks at the ports, two hellos, and two questions whether a port is up.
- */
+/* Nanoseconds between two looks at the ports, and between two hellos. */
 #define MEET_STEP      UINT64_C(200000)
 #define HELLO_INTERVAL UINT64_C(10000000)
-#define UP_INTERVAL    UINT64_C(200000000)
 /* For the right one to be heard, after a hello of who runs something else. */
 #define DIFFERENCE_TIME UINT64_C(1000000000)
 
@@ -385,7 +383,7 @@ static bool has_other_scenario(const struct vl_live_network *network, struct vl_
 int vl_live_network_meet(struct vl_live_network *network, uint64_t digest, uint64_t timeout,
 			 const volatile sig_atomic_t *interrupted, struct vl_error *error)
 {
-	uint64_t start = vl_worker_now(), now = start, next_hello = start, next_up = start;
+	uint64_t start = vl_worker_now(), now = start, next_hello = start;
 	uint64_t give_up = UINT64_MAX; /* on who runs something else */
 	const struct live_port *missing;
 
@@ -395,8 +393,6 @@ int vl_live_network_meet(struct vl_live_network *network, uint64_t digest, uint6
 		if (*interrupted)
 			return -EINTR;
 		for (uint32_t i = 0; i < network->wire_count; i++) {
-			if (now >= next_up)
-				vl_port_is_up(network->wires[i].port);
 			if (now >= next_hello)
 				say_hello(network, &network->wires[i]);
 			look(&network->wires[i], digest);
@@ -404,7 +400,6 @@ int vl_live_network_meet(struct vl_live_network *network, uint64_t digest, uint6
 		/* It may have been somebody else's, and the other end has to hear ours, too. */
 		if (give_up == UINT64_MAX && has_other_scenario(network, error))
 			give_up = now + DIFFERENCE_TIME;
-		next_up = now >= next_up ? now + UP_INTERVAL : next_up;
 		next_hello = now >= next_hello ? now + HELLO_INTERVAL : next_hello;
 		sleep_a_step();
 	}
