@@ -8,6 +8,9 @@
 
 #define HALF (UINT64_C(1) << VL_HISTOGRAM_BITS)
 
+/* Values in a histogram that somebody else has filled: thousands of them can be added up. */
+#define MOST_FOREIGN (UINT64_C(1) << 48)
+
 /* Lines of the .hgrm text per halving of the distance to 100 %. */
 #define TICKS_PER_HALF_DISTANCE 5
 
@@ -57,6 +60,36 @@ void vl_histogram_add(struct vl_histogram *histogram, const struct vl_histogram 
 	histogram->square_sum += other->square_sum;
 	for (uint32_t i = 0; i < VL_HISTOGRAM_SLOTS; i++)
 		histogram->slots[i] += other->slots[i];
+}
+
+static uint64_t into_slot(uint64_t value, uint32_t slot)
+{
+	uint64_t bottom = slot ? slot_top(slot - 1) + 1 : 0, top = slot_top(slot);
+
+	return value < bottom ? bottom : value > top ? top : value;
+}
+
+bool vl_histogram_adopt(struct vl_histogram *histogram)
+{
+	uint32_t first = 0, last = 0;
+
+	if (!isfinite(histogram->sum) || !isfinite(histogram->square_sum))
+		return false;
+	histogram->count = 0;
+	for (uint32_t slot = 0; slot < VL_HISTOGRAM_SLOTS; slot++) {
+		if (!histogram->slots[slot])
+			continue;
+		if (histogram->slots[slot] > MOST_FOREIGN - histogram->count)
+			return false;
+		first = histogram->count ? first : slot;
+		last = slot;
+		histogram->count += histogram->slots[slot];
+	}
+	histogram->least = into_slot(histogram->least, first);
+	histogram->most = into_slot(histogram->most, last);
+	if (histogram->most < histogram->least)
+		histogram->most = histogram->least;
+	return true;
 }
 
 /* The value that `rank` values do not exceed; 1 <= rank <= count. *reached: how many do not. */

@@ -9,6 +9,7 @@
 #ifndef VERBLINE_HISTOGRAM_H
 #define VERBLINE_HISTOGRAM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -28,6 +29,10 @@ void vl_histogram_add(struct vl_histogram *histogram, const struct vl_histogram 
 /* The least value that at least part (0..1) of the values do not exceed, 0 without values. Not
  * below it and less than 1/128 above, never above the largest. */
 uint64_t vl_histogram_percentile(const struct vl_histogram *histogram, double part);
+/* Makes one whose slots somebody else has filled as if it were ours: count is what the slots hold,
+ * least and most lie in the first and the last that holds any. False: it has more values than
+ * anybody could have measured, or sums that are no numbers, and must not be used. */
+bool vl_histogram_adopt(struct vl_histogram *histogram);
 double vl_histogram_mean(const struct vl_histogram *histogram);
 double vl_histogram_deviation(const struct vl_histogram *histogram); /* standard, of all values */
 /* Values are divided by scale: 1000 prints ns as us. 0, or a negative errno value. */

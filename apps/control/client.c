@@ -155,11 +155,16 @@ static void take_times(struct vl_control_client *client, uint64_t now)
 	for (uint32_t i = 0; i < timed->slot_count; i++)
 		times->slots[timed->slots[i].slot] = timed->slots[i].count;
 	if (!next) {
-		times->count = timed->count;
+		/* How many there are is what the slots say. */
 		times->least = timed->least;
 		times->most = timed->most;
 		times->sum = timed->sum;
 		times->square_sum = timed->square_sum;
+		if (!vl_histogram_adopt(times)) {
+			memset(times, 0, sizeof(*times));
+			vl_control_client_fail(client, "the peer's times are not possible");
+			return;
+		}
 		one_way->found.early = timed->early;
 		one_way->clock = client->clock;
 		one_way->difference_error = clock_error(client);

@@ -26,6 +26,7 @@ static struct vl_cm_connection *connection;
 static uint64_t clock_jump; /* between the pings at the beginning and those at the end */
 static uint32_t next_slot;  /* that every part of the times says it goes on from */
 static unsigned int parts;
+static uint64_t hits; /* of the one slot that the times have; they tell of 1000 values */
 
 /* ---- The server ------------------------------------------------------------------------------ */
 
@@ -76,6 +77,12 @@ static void answer(const struct vl_control_message *request, struct vl_control_m
 		parts++;
 		message->type = VL_CONTROL_TIMED;
 		message->timed.next = next_slot;
+		if (hits) {
+			message->timed.count = message->timed.least = message->timed.most = 1000;
+			message->timed.slot_count = 1;
+			message->timed.slots[0].slot = 7;
+			message->timed.slots[0].count = hits;
+		}
 		break;
 	default:
 		message->type = VL_CONTROL_CLOSED;
@@ -232,12 +239,35 @@ static void test_clock_jumps(void)
 	end();
 }
 
+/* Times that are fewer than they are said to be, and in other places; or more than there can be. */
+static void test_times_do_not_add_up(void)
+{
+	const struct vl_histogram *times;
+
+	clock_jump = next_slot = 0;
+	hits = 2;
+	converse();
+	CU_ASSERT_EQUAL_FATAL(vl_control_client_state(client), VL_CONTROL_DONE);
+	times = &vl_control_client_one_way(client, 0)->found.times;
+	CU_ASSERT_EQUAL(times->count, 2);
+	CU_ASSERT_EQUAL(vl_histogram_percentile(times, 0.5), 7);
+	CU_ASSERT_EQUAL(vl_histogram_percentile(times, 1), 7);
+	end();
+	hits = INT64_MAX;
+	converse();
+	CU_ASSERT_EQUAL(vl_control_client_state(client), VL_CONTROL_FAILED);
+	CU_ASSERT_PTR_NOT_NULL(strstr(vl_control_client_error(client), "not possible"));
+	end();
+	hits = 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 		{"honest", test_honest},
 		{"times_without_end", test_times_without_end},
 		{"clock_jumps", test_clock_jumps},
+		{"times_do_not_add_up", test_times_do_not_add_up},
 	};
 
 	return RUN_SUITE("control_liar", tests, argc, argv);

@@ -5,6 +5,7 @@
 #include "tests/support/suite.h"
 #include "transport/random.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,38 @@ static void test_empty(void)
 	CU_ASSERT_EQUAL(vl_histogram_percentile(&histogram, 0.5), 0);
 	CU_ASSERT_EQUAL(vl_histogram_mean(&histogram), 0);
 	CU_ASSERT_EQUAL(vl_histogram_deviation(&histogram), 0);
+}
+
+/* What a peer may send must not lead a search for a percentile out of the slots. */
+static void test_adopt(void)
+{
+	memset(&histogram, 0, sizeof(histogram));
+	histogram.count = 5;
+	histogram.least = UINT64_MAX;
+	CU_ASSERT_TRUE(vl_histogram_adopt(&histogram));
+	CU_ASSERT_EQUAL(histogram.count, 0);
+
+	vl_histogram_record(&histogram, 1001);
+	vl_histogram_record(&histogram, 5);
+	vl_histogram_record(&histogram, 70001);
+	other = histogram;
+	CU_ASSERT_TRUE(vl_histogram_adopt(&other));
+	CU_ASSERT_EQUAL(memcmp(&other, &histogram, sizeof(other)), 0);
+	other.count = UINT64_MAX;
+	other.least = UINT64_MAX;
+	other.most = 0;
+	CU_ASSERT_TRUE(vl_histogram_adopt(&other));
+	CU_ASSERT_EQUAL(other.count, 3);
+	CU_ASSERT_EQUAL(other.least, 5);
+	CU_ASSERT_EQUAL(vl_histogram_percentile(&other, 0.5),
+			vl_histogram_percentile(&histogram, 0.5));
+	CU_ASSERT_TRUE(other.most >= 70001 - 70001 / 128 && other.most <= 70001);
+
+	other.slots[5] = UINT64_MAX;
+	CU_ASSERT_FALSE(vl_histogram_adopt(&other));
+	other = histogram;
+	other.sum = NAN;
+	CU_ASSERT_FALSE(vl_histogram_adopt(&other));
 }
 
 /* Small values are exact. */
@@ -135,6 +168,7 @@ static void test_write(void)
 
 static const struct test tests[] = {
 	{"empty", test_empty},
+	{"adopt", test_adopt},
 	{"small_values", test_small_values},
 	{"error_bound", test_error_bound},
 	{"percentiles", test_percentiles},
