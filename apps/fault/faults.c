@@ -39,7 +39,8 @@ struct vl_faults {
 	uint32_t engine_count, engine_capacity;
 	struct watcher **watchers;
 	uint32_t watcher_count, watcher_capacity;
-	struct vl_verdict *verdict; /* of all together, once it is asked for */
+	struct vl_verdict *verdict; /* of all together; NULL: none was asked for */
+	bool is_judged;             /* verdict has what the watchers saw */
 };
 
 /* ---- Reading -------------------------------------------------------------------------------- */
@@ -92,12 +93,64 @@ static struct vl_event_list *read_events(const struct vl_command *command, const
 	return list;
 }
 
+/* Options that say how something is done, without the one that has it done. */
+static bool check_needs(const struct vl_command *command, const struct vl_fault_options *options)
+{
+	static const struct vl_fault_options unset = VL_FAULT_OPTIONS_INIT;
+	bool pauses = options->drain_rate && options->drain_overflow == VL_FAULT_DRAIN_PFC;
+	bool judges = options->verdict.wanted;
+#define NEED(is_met, needed, option, member)                                                       \
+	{                                                                                          \
+		"--" option, "--" needed, !(is_met) && options->member != unset.member             \
+	}
+	const struct {
+		const char *option, *needed;
+		bool is_wrong;
+	} needs[] = {
+		NEED(options->drain_rate, "drain-rate", "drain-buffer", drain_buffer),
+		NEED(options->drain_rate, "drain-rate", "drain-overflow", drain_overflow),
+		NEED(pauses, "drain-overflow pfc", "drain-priority", drain_priority),
+		NEED(options->receive_rate, "receive-rate", "receive-burst", receive_burst),
+		NEED(options->receive_rate, "receive-rate", "rnr-timer", rnr_timer),
+		NEED(options->coalesce_acks > 1, "coalesce-acks", "coalesce-delay", coalesce_delay),
+		NEED(judges, "verdict", "expect-cnp-dscp", verdict.cnp_dscp),
+		NEED(judges, "verdict", "expect-cnp-priority", verdict.cnp_priority),
+		NEED(judges, "verdict", "expect-data-dscp", verdict.data_dscp),
+		NEED(judges, "verdict", "expect-ecn", verdict.expects_ecn),
+		NEED(judges, "verdict", "expect-cnp-interval", verdict.cnp_interval),
+		NEED(judges, "verdict", "expect-cnp-within", verdict.cnp_limit),
+		NEED(judges, "verdict", "expect-pause-within", verdict.pause_limit),
+		NEED(judges, "verdict", "patience", verdict.patience),
+	};
+#undef NEED
+
+	for (unsigned int i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
+		if (!needs[i].is_wrong)
+			continue;
+		vl_command_error(command, "%s does nothing without %s", needs[i].option,
+				 needs[i].needed);
+		return false;
+	}
+	return true;
+}
+
+static bool open_verdict(struct vl_faults *faults)
+{
+	const struct vl_verdict_config config = vl_verdict_options_config(&faults->options.verdict);
+
+	if (faults->options.verdict.wanted)
+		faults->verdict = vl_verdict_create(&config);
+	return faults->verdict || !faults->options.verdict.wanted;
+}
+
 int vl_faults_create(const struct vl_command *command, const struct vl_fault_options *options,
 		     uint64_t seed, struct vl_faults **faults)
 {
 	struct vl_faults *made;
 
 	*faults = NULL;
+	if (!check_needs(command, options))
+		return VL_EXIT_USAGE;
 	if (!has_notification_options(options) && !has_filter_options(options) &&
 	    !options->verdict.wanted)
 		return -1;
@@ -107,11 +160,13 @@ int vl_faults_create(const struct vl_command *command, const struct vl_fault_opt
 		return VL_EXIT_USAGE;
 	}
 	made = calloc(1, sizeof(*made));
-	if (!made) {
+	if (made)
+		made->options = *options;
+	if (!made || !open_verdict(made)) {
 		vl_command_error(command, "out of memory");
+		vl_faults_destroy(made);
 		return VL_EXIT_FAILED;
 	}
-	made->options = *options;
 	made->seed = seed;
 	made->control_port = VL_CONTROL_PORT;
 	if (options->events) {
@@ -180,6 +235,10 @@ static struct vl_fault_config engine_config(const struct vl_faults *faults,
 			     .rnr_timer = vl_rnr_timer_code(options->rnr_timer)},
 		.ack_coalescing = {.count = (uint32_t)options->coalesce_acks,
 				   .delay = options->coalesce_delay},
+		.cnp_dscp_is_set = options->cnp_dscp != UINT64_MAX,
+		.cnp_dscp = (uint8_t)options->cnp_dscp,
+		.cnp_priority_is_set = options->cnp_priority != UINT64_MAX,
+		.cnp_priority = (uint8_t)options->cnp_priority,
 		.rate = rate,
 		.device = endpoint->device,
 		.spared_service = vl_rdma_service_id(VL_RDMA_PORT_SPACE_TCP, faults->control_port),
@@ -191,14 +250,6 @@ static struct vl_fault_config engine_config(const struct vl_faults *faults,
 	if (options->drain_overflow == VL_FAULT_DRAIN_PFC) {
 		config.slow_receiver.xoff = config.slow_receiver.buffer / 2;
 		config.slow_receiver.xon = config.slow_receiver.buffer / 4;
-	}
-	if (options->cnp_dscp != UINT64_MAX) {
-		config.cnp_dscp = (uint8_t)options->cnp_dscp;
-		config.cnp_priority = 6;
-	}
-	if (options->cnp_priority != UINT64_MAX) {
-		config.cnp_dscp = config.cnp_dscp ? config.cnp_dscp : 48;
-		config.cnp_priority = (uint8_t)options->cnp_priority;
 	}
 	if (faults->list) {
 		config.events = faults->list->events;
@@ -359,16 +410,12 @@ static void print_events(const struct vl_faults *faults, FILE *out)
 	}
 }
 
-/* The verdict of all endpoints together; NULL: none was asked for. */
+/* The verdict of all endpoints together; NULL: none was asked for, or nobody watched. */
 static const struct vl_verdict *judge(struct vl_faults *faults)
 {
-	struct vl_verdict_config config;
-
-	if (!faults || faults->verdict || !faults->watcher_count)
-		return faults ? faults->verdict : NULL;
-	config = vl_verdict_options_config(&faults->options.verdict);
-	faults->verdict = vl_verdict_create(&config);
-	for (uint32_t i = 0; faults->verdict && i < faults->watcher_count; i++) {
+	if (!faults || !faults->watcher_count)
+		return NULL;
+	for (uint32_t i = 0; !faults->is_judged && i < faults->watcher_count; i++) {
 		struct watcher *watcher = faults->watchers[i];
 
 		vl_verdict_finish(watcher->verdict, watcher->endpoint->now);
@@ -377,6 +424,7 @@ static const struct vl_verdict *judge(struct vl_faults *faults)
 					     vl_port_arrival_error(watcher->port));
 		vl_verdict_merge(faults->verdict, watcher->verdict);
 	}
+	faults->is_judged = true;
 	return faults->verdict;
 }
 

@@ -117,10 +117,10 @@ static void set_defaults(struct vl_fault_config *config)
 	DEFAULT(config->rate, DEFAULT_RATE);
 	DEFAULT(config->max_connections, DEFAULT_CONNECTIONS);
 	DEFAULT(config->frame_capacity, VL_FRAME_DEFAULT_CAPACITY);
-	if (!config->cnp_dscp) {
+	if (!config->cnp_dscp_is_set)
 		config->cnp_dscp = DEFAULT_CNP_DSCP;
-		DEFAULT(config->cnp_priority, DEFAULT_CNP_CLASS);
-	}
+	if (!config->cnp_priority_is_set)
+		config->cnp_priority = DEFAULT_CNP_CLASS;
 	if (config->slow_receiver.rate)
 		held += config->slow_receiver.buffer / SHORT_FRAME;
 	if (config->ack_coalescing.count > 1)

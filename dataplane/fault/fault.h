@@ -196,9 +196,10 @@ struct vl_fault_config {
 	struct vl_fault_receives receives;
 	struct vl_fault_ack_coalescing ack_coalescing;
 
-	uint8_t mac[6];                 /* source of PFC frames */
-	uint64_t rate;                  /* bit/s of the line: the length of quanta; 0: 100 Gb/s */
-	uint8_t cnp_dscp, cnp_priority; /* of CNPs made here; DSCP 0: 48, and priority 6 */
+	uint8_t mac[6]; /* source of PFC frames */
+	uint64_t rate;  /* bit/s of the line: the length of quanta; 0: 100 Gb/s */
+	bool cnp_dscp_is_set, cnp_priority_is_set;
+	uint8_t cnp_dscp, cnp_priority; /* of CNPs made here; not set: 48 and 6 */
 	/* Tells the QPN at the other end of local QPs before they have sent anything. May be NULL;
 	 * outlives the engine. */
 	const struct vl_device *device;

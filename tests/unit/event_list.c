@@ -294,6 +294,30 @@ static void test_options(void)
 	CU_ASSERT_EQUAL(vl_faults_create(&command, &options, 1, &faults), VL_EXIT_USAGE);
 }
 
+/* Options that say how something is done that nobody asked for. */
+static void test_needless_options(void)
+{
+	static const struct vl_fault_options unset = VL_FAULT_OPTIONS_INIT;
+	struct vl_fault_options wrong[8];
+	struct vl_faults *faults = NULL;
+
+	for (unsigned int i = 0; i < 8; i++)
+		wrong[i] = unset;
+	wrong[0].drain_buffer = 32768;
+	wrong[1].drain_overflow = VL_FAULT_DRAIN_PFC;
+	wrong[2].drain_rate = 1000000000;
+	wrong[2].drain_priority = 5;
+	wrong[3].receive_burst = 1;
+	wrong[4].rnr_timer = 20000;
+	wrong[5].coalesce_delay = 5000;
+	wrong[6].verdict.cnp_dscp = 0;
+	wrong[7].verdict.expects_ecn = true;
+	for (unsigned int i = 0; i < 8; i++) {
+		CU_ASSERT_EQUAL(vl_faults_create(&command, &wrong[i], 1, &faults), VL_EXIT_USAGE);
+		CU_ASSERT_PTR_NULL(faults);
+	}
+}
+
 /* How many CNPs come back when all data of some QPs is marked. */
 static unsigned int cnps_with_scope(enum vl_cnp_scope scope)
 {
@@ -328,9 +352,13 @@ static void test_cnp_scope(void)
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
-		{"everything", test_everything}, {"actions", test_actions},
-		{"refusals", test_refusals},     {"timer_codes", test_timer_codes},
-		{"ready", test_ready},           {"options", test_options},
+		{"everything", test_everything},
+		{"actions", test_actions},
+		{"refusals", test_refusals},
+		{"timer_codes", test_timer_codes},
+		{"ready", test_ready},
+		{"options", test_options},
+		{"needless_options", test_needless_options},
 		{"cnp_scope", test_cnp_scope},
 	};
 

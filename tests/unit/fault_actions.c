@@ -467,6 +467,23 @@ static void test_cnp(void)
 	bench_close(&bench);
 }
 
+/* A class of its own, of which each part may be 0. */
+static void test_cnp_class(void)
+{
+	struct vl_fault_event event = at_psn_6(VL_FAULT_CNP);
+	const struct bench_frame *cnp;
+
+	bench_init(&bench);
+	bench.fault_config[SERVER].cnp_dscp_is_set = true;
+	bench_faults(&bench, SERVER, &event, 1);
+	bench_open(&bench);
+	bench_run(&bench, SECOND);
+	cnp = bench_find(&bench.wire, IN, VL_OPCODE_CNP, 0);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(cnp);
+	CU_ASSERT_EQUAL(cnp->dscp, 0);
+	bench_close(&bench);
+}
+
 static void test_suppress_acks(void)
 {
 	struct vl_fault_event event = at_psn_6(VL_FAULT_SUPPRESS_ACKS);
@@ -668,6 +685,7 @@ int main(int argc, char **argv)
 		{"rnr", test_rnr},
 		{"credits", test_credits},
 		{"cnp", test_cnp},
+		{"cnp_class", test_cnp_class},
 		{"suppress_acks", test_suppress_acks},
 		{"delay_acks", test_delay_acks},
 		{"stop_answering", test_stop_answering},
