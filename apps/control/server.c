@@ -336,7 +336,8 @@ static void poll_session(struct session *session, uint64_t now)
 		return;
 	}
 	if (now - session->last_word >= session->server->config.idle_time) {
-		session->server->counters.idle++;
+		if (!session->is_ending)
+			session->server->counters.idle++;
 		end_session(session, now);
 		return;
 	}
