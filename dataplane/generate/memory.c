@@ -7,6 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Copies what is there already: a worker does this while its other queue pairs wait. */
+static void write_pattern(uint8_t *bytes, uint64_t length)
+{
+	uint64_t done = VL_TRAFFIC_PATTERN_PERIOD < length ? VL_TRAFFIC_PATTERN_PERIOD : length;
+
+	for (uint64_t i = 0; i < done; i++)
+		bytes[i] = (uint8_t)(i + (i >> 8));
+	while (done < length) {
+		uint64_t more = done < length - done ? done : length - done;
+
+		/* Whole periods lie before, so that they go on. */
+		memcpy(bytes + done, bytes, more);
+		done += more;
+	}
+}
+
 int vl_traffic_memory_open(struct vl_traffic_memory *memory, struct vl_device *device,
 			   uint32_t largest_message, void *bytes)
 {
@@ -20,11 +36,7 @@ int vl_traffic_memory_open(struct vl_traffic_memory *memory, struct vl_device *d
 		if (!memory->memory)
 			return -ENOMEM;
 	}
-	for (uint64_t i = 0; i < vl_traffic_pattern_length(memory); i++) {
-		uint64_t place = i % VL_TRAFFIC_PATTERN_PERIOD;
-
-		memory->memory[i] = (uint8_t)(place + (place >> 8));
-	}
+	write_pattern(memory->memory, vl_traffic_pattern_length(memory));
 	memory->pd = vl_alloc_pd(device, &status);
 	if (memory->pd)
 		memory->mr = vl_reg_mr(memory->pd, memory->memory, size, VL_TRAFFIC_MEMORY_ADDRESS,
