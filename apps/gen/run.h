@@ -37,7 +37,6 @@ struct gen_endpoint_result {
 	struct vl_counters counters;
 	struct vl_endpoint_counters frames;
 	uint64_t drops[VL_DROP_COUNT];
-	double utilization; /* of the line in the run, 0..1; 0: not known */
 };
 
 struct gen_run {

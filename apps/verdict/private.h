@@ -110,10 +110,9 @@ struct verdict_pause {
 	uint64_t number;
 	bool was_sending; /* the peer was, just before */
 	uint64_t violations, last,
-		last_number;      /* frames behind the limit; ns and number of the last */
-	uint64_t response;        /* ns of the last frame within the limit; 0: none */
-	uint64_t last_frame;      /* ns: of the peer, in this class */
-	uint64_t first_violation; /* number */
+		last_number; /* frames behind the limit; ns and number of the last */
+	uint64_t response;   /* ns of the last frame within the limit; 0: none */
+	uint64_t last_frame; /* ns: of the peer, in this class */
 };
 
 struct verdict_tally {

@@ -30,7 +30,6 @@ enum vl_capture_status vl_reader_damaged(struct vl_capture_reader *reader, const
 	used = snprintf(reader->message, sizeof(reader->message),
 			"packet %" PRIu64 ", at byte %" PRIu64 ": ", reader->packet_count + 1,
 			reader->damaged_offset);
-	reader->reason = reader->message + used;
 	va_start(arguments, format);
 	vsnprintf(reader->message + used, sizeof(reader->message) - (size_t)used, format,
 		  arguments);

@@ -34,7 +34,6 @@ struct vl_capture_reader {
 	uint32_t interface_count, interface_capacity;
 	enum vl_capture_status status; /* PACKET while reading goes on */
 	uint64_t damaged_offset;
-	const char *reason; /* in message, after its "packet, at byte" */
 	char message[VL_CAPTURE_MESSAGE_SIZE];
 };
 

@@ -90,7 +90,6 @@ struct vl_fault_connections {
 	uint32_t numbered, spared;
 	struct vl_fault_proposal proposals[VL_FAULT_PROPOSALS];
 	uint32_t next_proposal;
-	uint64_t forgotten;
 };
 
 /* ---- A packet on its way through ------------------------------------------------------------ */
