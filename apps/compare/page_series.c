@@ -17,6 +17,15 @@
 #define LEAST_QUEUE 4.0
 #define MUCH_LARGER 6.0
 
+/* To the end and no further: ticks beyond it have no place. */
+static void fit_time(struct vl_axis *x, double end)
+{
+	vl_axis_fit(x, 0, end, false);
+	x->high = end;
+	while (x->tick_count && x->ticks[x->tick_count - 1] > end)
+		x->tick_count--;
+}
+
 static double time_end(const struct vl_page *page)
 {
 	double end = 0;
@@ -138,8 +147,7 @@ static void put_rates(const struct vl_page *page, const struct vl_page_group *gr
 	struct vl_axis x = {.from = 62, .to = WIDTH - RIGHT, .unit = VL_AXIS_TIME};
 	struct vl_axis y = {.from = HEIGHT - 40, .to = 8};
 
-	vl_axis_fit(&x, 0, end, false);
-	x.high = end;
+	fit_time(&x, end);
 	vl_axis_fit(&y, 0, most, false);
 	fputs("<figure><figcaption><b>", page->out);
 	vl_html_text(page->out, group->label);
@@ -183,8 +191,7 @@ static void put_queue(const struct vl_page *page, const struct vl_page_group *gr
 	struct vl_axis x = {.from = 62, .to = WIDTH - RIGHT, .unit = VL_AXIS_TIME};
 	unsigned int count = record->head.sample_count;
 
-	vl_axis_fit(&x, 0, end, false);
-	x.high = end;
+	fit_time(&x, end);
 	fputs("<figure><figcaption><b>", page->out);
 	vl_html_text(page->out, group->label);
 	fputs("</b>: queue at the bottleneck</figcaption>", page->out);

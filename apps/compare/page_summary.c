@@ -24,7 +24,6 @@ static const enum vl_metric columns[] = {
 	VL_METRIC_marked,
 	VL_METRIC_notifications,
 	VL_METRIC_dropped,
-	VL_METRIC_refused,
 	VL_METRIC_retransmitted,
 	VL_METRIC_stalled,
 	VL_METRIC_incomplete,

@@ -170,6 +170,28 @@ static void who_came_through_is_not_called_best(void)
 	       0, "fine");
 }
 
+/* Ticks of the axes of time lie where their times do, up to an end that is no round number. */
+static void axes_of_time_are_even(void)
+{
+	expect(SCENARIO
+	       "$V s.yaml -D 1750us --fabric pfc --html p.html >/dev/null 2>&1; "
+	       "/usr/bin/python3 -c '\n"
+	       "import re\n"
+	       "page = open(\"p.html\", encoding=\"utf-8\").read()\n"
+	       "plots = re.findall(r\"<svg[^>]*over time.*?</svg>\", page, re.S)\n"
+	       "assert len(plots) == 2, len(plots)\n"
+	       "for plot in plots:\n"
+	       "    ticks = [(float(x), float(value) * {\"ns\": 1e-3, \"ms\": 1e3}.get(unit, 1))\n"
+	       "             for x, value, unit in re.findall(\n"
+	       "                 r\"x=.([0-9.]+).[^>]*middle[^>]*tick.>([0-9.]+) (\\S+)<\", "
+	       "plot)]\n"
+	       "    assert len(ticks) >= 3 and ticks[-1][1] <= 1750, ticks\n"
+	       "    rates = [(b[0] - ticks[0][0]) / b[1] for b in ticks[1:]]\n"
+	       "    assert max(rates) - min(rates) < 0.01 * rates[0], ticks\n"
+	       "print(\"fine\")'",
+	       0, "fine");
+}
+
 static void a_table_names_the_workload_that_its_jobs_are_of(void)
 {
 	expect("$V --fabric infiniband,pfc,lossy --set workloads[0].iterations=1 "
@@ -300,6 +322,7 @@ static const struct test tests[] = {
 	 a_page_is_complete_and_nothing_gets_into_it},
 	{"a_table_has_a_row_for_each_thing", a_table_has_a_row_for_each_thing},
 	{"who_came_through_is_not_called_best", who_came_through_is_not_called_best},
+	{"axes_of_time_are_even", axes_of_time_are_even},
 	{"a_table_names_the_workload_that_its_jobs_are_of",
 	 a_table_names_the_workload_that_its_jobs_are_of},
 	{"a_sweep_says_where_it_is_best_and_what_matters",
