@@ -104,7 +104,7 @@ struct vl_scenario_switch {
 	const char *config_db; /* file; NULL: none */
 	uint64_t buffer;       /* bytes, of all ports together; 0: by the ports' rates */
 	uint64_t cell_size;    /* bytes; 0: bytes are counted */
-	uint64_t queue_limit;  /* bytes, of each egress queue; 0: the buffer */
+	uint64_t queue_limit;  /* bytes, of each lossy egress queue; 0: by alpha */
 	bool cut_through;
 	unsigned int trust;         /* enum vl_switch_trust */
 	struct vl_scenario_ecn ecn; /* at every port, for the data's priorities */

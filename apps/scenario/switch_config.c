@@ -17,6 +17,8 @@
 #define CNP_DSCP    48u
 #define CNP_RESERVE 2048u
 #define LEAST_KMIN  5000.0
+/* SONiC's lossy profiles have dynamic_th 3: one queue takes 8/9 of the memory at most. */
+#define LOSSY_ALPHA 8.0
 #define LEAST_XOFF  30000.0
 /* As shared-buffer switches of a generation have it, about. */
 #define BUFFER_BYTES_PER_GBPS 5000u
@@ -138,8 +140,10 @@ static void set_short_form(const struct port *port, struct vl_switch_port_config
 	for (unsigned int i = 0; i < VL_SWITCH_PRIORITIES; i++) {
 		class = config->classifier.dscp_to_class[VL_SCENARIO_DSCP(i)];
 		queue = &config->queues[config->classifier.class_to_queue[class]];
-		if (sw->queue_limit && !(sw->has_pfc && data >> i & 1))
-			queue->buffer.threshold = vl_threshold_static(sw->queue_limit);
+		if (!(sw->has_pfc && data >> i & 1))
+			queue->buffer.threshold = sw->queue_limit
+							  ? vl_threshold_static(sw->queue_limit)
+							  : vl_threshold_dynamic(LOSSY_ALPHA);
 		if (!(data >> i & 1))
 			continue;
 		if (sw->has_pfc && !sw->groups.count)
