@@ -254,7 +254,8 @@ static void wrong_usage_is_named(void)
 	expect("$V --vary flows[nobody].size=1KiB", 2, "there is nothing at");
 	expect("$V --sweep seed=1,2 --sweep seed=3", 2, "swept twice");
 	expect("$V --repeat 0", 2, "--repeat");
-	expect("$V leaf-spine-victim -D 8ms --fabric infiniband,pfc,dcqcn,lossy 2>/dev/null | "
+	expect("$V leaf-spine-victim -D 8ms --fabric infiniband,pfc,dcqcn,lossy "
+	       "--set switch.queue_limit=8MB 2>/dev/null | "
 	       "tr -s '\\n ' ' '",
 	       0, "it completes no message in the measured window");
 	CU_ASSERT_PTR_NOT_NULL(strstr(output, " So it is on InfiniBand ("));
