@@ -210,7 +210,8 @@ static const struct vl_field switch_fields[] = {
 	TRUTH_FIELD("cut_through", struct vl_scenario_switch, cut_through,
 		    "packets leave before they have arrived whole, where lines allow it [false]"),
 	QUANTITY_FIELD("queue_limit", struct vl_scenario_switch, queue_limit, SIZE, 5000, SIZE_MOST,
-		       "longest queue of one port and lossy priority [alpha 8: 8/9 of the buffer at most]"),
+		       "longest queue of one port and lossy priority [alpha 8: 8/9 of the buffer "
+		       "at most]"),
 	CHOICE_FIELD("trust", struct vl_scenario_switch, trust, trusts,
 		     "what says the class: dscp or pcp, of the VLAN tag [dscp]"),
 	MAPPING_FIELD("ecn", struct vl_scenario_switch, ecn, &vl_scenario_ecn_schema,
