@@ -59,7 +59,9 @@ struct vl_port_statistics {
  *
  * Of transmission none is: checksums and tags are part of the headers that a path has ready. The
  * checksum of an IPv4 header, folded from the path's sum, takes 0.4 ns a frame in bursts of 32; the
- * fields of the mbuf that ask a device for it take 0.8 ns, before its driver does anything
+ * fields of the mbuf that ask a device for it take 0.8 ns, before its driver does anything. A VLAN
+ * tag is copied with the headers that it stands in: headers with it take 1.01 to 1.05 of the time
+ * without (2.5 ns a frame), and 1.11 to 1.15 of it with the tag asked of the device
  * (tests/bench/kernels.c, one core of the development machine, in cache).
  */
 
