@@ -215,6 +215,16 @@ static int choose_memory(const struct vl_eal_config *config, struct vl_error *er
 	return 0;
 }
 
+/* A worker of real-time priority never lets the control thread, which has the same, have its CPU:
+ * it would start, and nothing would end it. */
+static bool would_starve_control(const struct vl_eal_config *config)
+{
+	int policy = sched_getscheduler(0);
+
+	return (policy == SCHED_FIFO || policy == SCHED_RR) &&
+	       (unsigned int)CPU_COUNT(&eal.caller_cpus) == config->worker_count;
+}
+
 static int choose_lcores(const struct vl_eal_config *config, struct vl_error *error)
 {
 	cpu_set_t polled, both;
@@ -224,6 +234,13 @@ static int choose_lcores(const struct vl_eal_config *config, struct vl_error *er
 
 	if (user_gave(config, "-l") || user_gave(config, "-c") || user_gave(config, "--lcores"))
 		return 0;
+	if (would_starve_control(config)) {
+		return vl_error_set(
+			error, -ENOSPC,
+			"has real-time priority and needs %u CPUs then, one besides those of its "
+			"workers, and may use %u: give it more, or run it without chrt",
+			config->worker_count + 1, config->worker_count);
+	}
 	vl_find_polled_cpus(&polled);
 	CPU_AND(&both, &polled, &eal.caller_cpus);
 	free_count = (unsigned int)(CPU_COUNT(&eal.caller_cpus) - CPU_COUNT(&both));

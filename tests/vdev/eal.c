@@ -116,6 +116,30 @@ static void test_too_few_cpus(void)
 		strstr(report.error.text, "needs 2 CPUs for workers, and this process may use 1"));
 }
 
+/* A worker on the only CPU there is, of real-time priority: the control thread would never run. */
+static void test_real_time(void)
+{
+	const struct sched_param real_time = {1}, ordinary = {0};
+	struct vl_eal_config config = plain(1);
+	const int first = sched_getcpu();
+	struct report report;
+	cpu_set_t one;
+
+	if (sched_setscheduler(0, SCHED_FIFO, &real_time)) {
+		skip_test("no right to real-time priority");
+		return;
+	}
+	CPU_ZERO(&one);
+	CPU_SET(first, &one);
+	report = start_in_child(&config, &one);
+	CU_ASSERT_EQUAL(sched_setscheduler(0, SCHED_OTHER, &ordinary), 0);
+	CU_ASSERT_EQUAL(report.result, -ENOSPC);
+	CU_ASSERT_PTR_NOT_NULL(strstr(report.error.text, "real-time priority and needs 2 CPUs"));
+	/* The same without. */
+	report = start_in_child(&config, &one);
+	CU_ASSERT_EQUAL(report.result, 0);
+}
+
 static void test_bad_options(void)
 {
 	char *nonsense[] = {(char *)"--no-such-option"}, *help[] = {(char *)"--help"};
@@ -340,6 +364,7 @@ int main(int argc, char **argv)
 		{"starts_once", test_starts_once},
 		{"two_workers", test_two_workers},
 		{"too_few_cpus", test_too_few_cpus},
+		{"real_time", test_real_time},
 		{"bad_options", test_bad_options},
 		{"worker_count_is_checked", test_worker_count_is_checked},
 		{"no_hugepages", test_no_hugepages},
