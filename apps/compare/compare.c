@@ -196,7 +196,8 @@ static void print_plan(const struct vl_plan *plan)
 {
 	char label[VL_PLAN_LABEL];
 
-	printf("# %u runs\n", plan->point_count * plan->repeat);
+	printf("# %u run%s\n", plan->point_count * plan->repeat,
+	       plan->point_count * plan->repeat == 1 ? "" : "s");
 	for (unsigned int i = 0; i < plan->point_count; i++) {
 		printf("# %s\n", vl_plan_point_label(plan, i, label));
 		vl_plan_print_command(plan, i, stdout);

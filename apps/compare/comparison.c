@@ -119,6 +119,23 @@ static void measure_jobs(const struct vl_record *record, double values[VL_METRIC
 	values[VL_METRIC_slowdown] = any && jobs->slowdown_mean > 0 ? jobs->slowdown_mean : NAN;
 }
 
+/* Of the bottleneck. Where many lines are asked for alike, none of them is: then of the line where
+ * it is most. */
+static void measure_lines(const struct vl_record *record, double values[VL_METRIC_COUNT])
+{
+	const struct vl_record_head *head = &record->head;
+	double used = head->utilization, mean = head->queue_mean, most = (double)head->queue_max;
+
+	for (unsigned int i = 0; head->bottlenecks > 1 && i < head->link_count; i++) {
+		used = fmax(used, record->links[i].utilization);
+		mean = fmax(mean, record->links[i].queue_mean);
+		most = fmax(most, (double)record->links[i].queue_max);
+	}
+	values[VL_METRIC_utilization] = used;
+	values[VL_METRIC_queue_mean_bytes] = head->has_queue ? mean : NAN;
+	values[VL_METRIC_queue_max_bytes] = head->has_queue ? most : NAN;
+}
+
 void vl_record_measure(const struct vl_record *record, double values[VL_METRIC_COUNT])
 {
 	const struct vl_record_head *head = &record->head;
@@ -142,9 +159,7 @@ void vl_record_measure(const struct vl_record *record, double values[VL_METRIC_C
 		has_times ? (double)vl_histogram_percentile(times, 0.99) : NAN;
 	values[VL_METRIC_completion_max_ns] = has_times ? (double)times->most : NAN;
 	values[VL_METRIC_jain_index] = head->jain > 0 ? head->jain : NAN;
-	values[VL_METRIC_utilization] = head->utilization;
-	values[VL_METRIC_queue_mean_bytes] = head->has_queue ? head->queue_mean : NAN;
-	values[VL_METRIC_queue_max_bytes] = head->has_queue ? (double)head->queue_max : NAN;
+	measure_lines(record, values);
 	values[VL_METRIC_paused_ns] = head->is_infiniband ? NAN : (double)totals->pfc_paused_ns;
 	values[VL_METRIC_credit_stalled_ns] =
 		head->is_infiniband ? (double)totals->credit_stall_ns : NAN;

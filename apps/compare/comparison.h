@@ -51,7 +51,9 @@ bool vl_comparison_is_good(const struct vl_comparison *comparison);
 /* marked: set to ECN CE or FECN. notifications: CNPs sent, and ACKs sent with BECN. job_time and
  * slowdown: means of the jobs of one workload, that which vl_record_job_class names. paused is of
  * Ethernet alone, credit_stalled of InfiniBand alone. dropped: on the way, by switches and links;
- * refused: that arrived, but were corrupt, out of sequence, or not to be taken. stalled: queue
+ * refused: that arrived, but were corrupt, out of sequence, or not to be taken. utilization
+ * and queues: of the bottleneck; where many lines are asked for alike, of the line where they are
+ * most. stalled: queue
  * pairs of whose messages nothing arrives any more.
  *
  * name, title, unit of the value, unit for people, divisor to it, decimals, better: -1 less, 1

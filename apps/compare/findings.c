@@ -351,6 +351,7 @@ static void say_held_back(const struct vl_findings_view *view)
 static void say_queue(const struct vl_findings_view *view)
 {
 	char first[VL_PLAN_LABEL], last[VL_PLAN_LABEL];
+	const struct vl_record *record = vl_comparison_any_record(view->comparison);
 	unsigned int least, most;
 	double low, high;
 
@@ -362,14 +363,17 @@ static void say_queue(const struct vl_findings_view *view)
 		return;
 	vl_findings_say(
 		view->findings,
-		"The queue at the bottleneck is shortest on %s, %.1f KB on average, and longest on "
-		"%s, %.1f KB: that is what every packet there waits behind.",
+		"%s is shortest on %s, %.1f KB on average, and longest on %s, %.1f KB: that is "
+		"what every packet there waits behind.",
+		record && record->head.bottlenecks > 1 ? "The longest queue of all lines"
+						       : "The queue at the bottleneck",
 		label(view, least, first), low / 1e3, label(view, most, last), high / 1e3);
 }
 
 static void say_fairness(const struct vl_findings_view *view)
 {
 	char first[VL_PLAN_LABEL], last[VL_PLAN_LABEL];
+	const struct vl_record *record = vl_comparison_any_record(view->comparison);
 	unsigned int least, most;
 
 	if (!find_ends(view, VL_METRIC_jain_index, &least, &most) ||
@@ -377,9 +381,11 @@ static void say_fairness(const struct vl_findings_view *view)
 		return;
 	vl_findings_say(
 		view->findings,
-		"The queue pairs that meet at the bottleneck share it least evenly on %s (Jain's "
-		"index "
-		"%.3f, where 1 is even) and most evenly on %s (%.3f).",
+		"%s least evenly on %s (Jain's index %.3f, where 1 is even) and most evenly on %s "
+		"(%.3f).",
+		record && !record->head.jain_count
+			? "The transfers of the workload get their rates"
+			: "The queue pairs that meet at the bottleneck share it",
 		label(view, least, last), vl_findings_value(view, least, VL_METRIC_jain_index),
 		label(view, most, first), vl_findings_value(view, most, VL_METRIC_jain_index));
 }

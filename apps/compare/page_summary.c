@@ -189,6 +189,7 @@ static bool has_partial(const struct vl_page *page)
 
 void vl_page_summary(const struct vl_page *page)
 {
+	const struct vl_record *any = vl_comparison_any_record(page->comparison);
 	struct sheet sheet = {.page = page};
 
 	for (unsigned int i = 0; i < COLUMNS; i++)
@@ -199,11 +200,15 @@ void vl_page_summary(const struct vl_page *page)
 		page->out, "note",
 		"Times, goodput, fairness, use and queues are of the measured window, "
 		"from the warm-up to the end of the last job; counts are of the whole run. "
-		"Completion times are of all messages of all flows and workloads together%s. A "
+		"Completion times are of all messages of all flows and workloads together%s%s. A "
 		"triangle marks the best of a column%s%s.",
 		vl_comparison_has(page->comparison, VL_METRIC_job_time_ns)
 			? "; job time and slowdown are means of the workload that is named, "
 			  "others are below"
+			: "",
+		any && any->head.bottlenecks > 1
+			? "; queues are of the line where they are longest, as many lines are "
+			  "asked for alike"
 			: "",
 		has_partial(page) ? "; rows that are incomplete or stalled get none, as what never "
 				    "came through is not in their figures"

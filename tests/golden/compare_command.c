@@ -209,6 +209,23 @@ static void a_table_names_the_workload_that_its_jobs_are_of(void)
 	       0, "fine");
 }
 
+/* In a ring all lines are asked for alike: queues are of the line where they are longest, wherever.
+ */
+static void a_collective_has_no_bottleneck(void)
+{
+	expect("$V permutation --fabric pfc,dcqcn --json j.json --html p.html 2>/dev/null | "
+	       "tr -s '\n ' ' '",
+	       0, "The longest queue of all lines is shortest on ");
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "The transfers of the workload get their rates"));
+	expect("/usr/bin/python3 -c 'import json; j = json.load(open(\"j.json\")); "
+	       "[abs(p[\"figures\"][\"queue_mean_bytes\"][\"mean\"] - "
+	       "max(l[\"queue_mean_bytes\"] for l in p[\"runs\"][0][\"links\"])) < 1 or 1 / 0 "
+	       "for p in j[\"points\"]]; print(\"fine\")' && "
+	       "grep -c 'one of several that are asked for alike' p.html",
+	       0, "fine\n1");
+	expect("${V% *} lab all-reduce --no-view", 0, "No bottleneck: the workloads ask for ");
+}
+
 static void a_sweep_says_where_it_is_best_and_what_matters(void)
 {
 	expect(SCENARIO "$V s.yaml --fabric pfc --sweep 'flows[incast].size=16KiB,64KiB' --sweep "
@@ -326,6 +343,7 @@ static const struct test tests[] = {
 	{"axes_of_time_are_even", axes_of_time_are_even},
 	{"a_table_names_the_workload_that_its_jobs_are_of",
 	 a_table_names_the_workload_that_its_jobs_are_of},
+	{"a_collective_has_no_bottleneck", a_collective_has_no_bottleneck},
 	{"a_sweep_says_where_it_is_best_and_what_matters",
 	 a_sweep_says_where_it_is_best_and_what_matters},
 	{"what_is_done_is_reported_when_interrupted", what_is_done_is_reported_when_interrupted},
