@@ -7,6 +7,7 @@
 
 #include "apps/scenario/switch_config.h"
 #include "apps/scenario/switch_source.h"
+#include "apps/sonic/switch_config.h"
 #include "dataplane/fabric/link_spec.h"
 #include "dataplane/infiniband/switch.h"
 
@@ -342,9 +343,27 @@ static void check_outputs(struct vl_loader *loader, const struct vl_scenario *sc
 
 /* ---- Links --------------------------------------------------------------------------------- */
 
+/* Any scenario runs over either kind of fabric, so that they can be compared; but then its cables
+ * are not what they are called. */
+static void note_technology(struct vl_loader *loader, struct vl_scenario *scenario,
+			    const char *link, enum vl_link_technology technology)
+{
+	bool is_infiniband = vl_scenario_is_infiniband(scenario);
+
+	if ((technology == VL_LINK_TECHNOLOGY_INFINIBAND) == is_infiniband)
+		return;
+	if (!scenario->notes)
+		scenario->notes = vl_arena_allocate(loader->arena, sizeof(*scenario->notes));
+	vl_db_note(scenario->notes,
+		   "link '%.60s' is %s, and the fabric %s: its rate and delay are taken, and the "
+		   "fabric's frames",
+		   link, vl_link_technology_name(technology),
+		   is_infiniband ? "InfiniBand" : "Ethernet");
+}
+
 /* By name: rate and delay follow. */
-static void check_link(struct vl_loader *loader, const struct vl_schema *schema,
-		       struct vl_scenario_links *links)
+static void check_link(struct vl_loader *loader, struct vl_scenario *scenario,
+		       const struct vl_schema *schema, struct vl_scenario_links *links)
 {
 	struct vl_link_spec spec;
 	char error[256];
@@ -363,6 +382,7 @@ static void check_link(struct vl_loader *loader, const struct vl_schema *schema,
 	}
 	links->rate = spec.rate;
 	links->delay = spec.delay;
+	note_technology(loader, scenario, links->link, spec.generation->technology);
 }
 
 static void check_links(struct vl_loader *loader, struct vl_scenario *scenario)
@@ -371,10 +391,10 @@ static void check_links(struct vl_loader *loader, struct vl_scenario *scenario)
 	struct vl_scenario_topology *topology = &scenario->topology;
 
 	for (unsigned int i = 0; i < scenario->links.count; i++)
-		check_link(loader, &vl_scenario_link_schema, &links[i]);
-	check_link(loader, &vl_scenario_tier_schema, &topology->link);
-	check_link(loader, &vl_scenario_tier_schema, &topology->uplink);
-	check_link(loader, &vl_scenario_tier_schema, &topology->core_link);
+		check_link(loader, scenario, &vl_scenario_link_schema, &links[i]);
+	check_link(loader, scenario, &vl_scenario_tier_schema, &topology->link);
+	check_link(loader, scenario, &vl_scenario_tier_schema, &topology->uplink);
+	check_link(loader, scenario, &vl_scenario_tier_schema, &topology->core_link);
 }
 
 /* ---- Parts that are not there --------------------------------------------------------------- */

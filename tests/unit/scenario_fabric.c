@@ -5,6 +5,7 @@
 
 #include "apps/lab_split.h"
 #include "apps/scenario/scenario.h"
+#include "apps/sonic/switch_config.h"
 #include "apps/scenario/switch_config.h"
 #include "dataplane/fabric/headroom.h"
 #include "tests/support/suite.h"
@@ -151,6 +152,31 @@ static void test_topology_refusals(void)
 }
 
 /* ---- Links by name ------------------------------------------------------------------------- */
+
+/* It runs, and says what it takes of the cable. */
+static void check_technology(const char *fabric, const char *link, const char *note)
+{
+	struct vl_scenario *scenario;
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "name: test\nfabric: %s\nendpoints: [{name: host1}, {name: host8}]\n"
+		 "links: [{from: host1, to: host8, link: %s 2 m}]\n" FLOW,
+		 fabric, link);
+	scenario = accepted(text);
+	CU_ASSERT_EQUAL(scenario->notes ? scenario->notes->count : 0, note ? 1 : 0);
+	if (scenario->notes && note)
+		CU_ASSERT_PTR_NOT_NULL(strstr(scenario->notes->texts[0], note));
+	vl_scenario_free(scenario);
+}
+
+static void test_technologies(void)
+{
+	check_technology("pfc", "400g osfp dac", NULL);
+	check_technology("infiniband", "ndr osfp dac", NULL);
+	check_technology("infiniband", "400g osfp dac", "is Ethernet, and the fabric InfiniBand");
+	check_technology("lossy", "ndr osfp dac", "is InfiniBand, and the fabric Ethernet");
+}
 
 static void test_links(void)
 {
@@ -506,12 +532,19 @@ static void test_digest(void)
 }
 
 static const struct test tests[] = {
-	{"made", test_made},           {"storms", test_storms},
-	{"rails", test_rails},         {"topology_refusals", test_topology_refusals},
-	{"links", test_links},         {"thresholds_by_rate", test_thresholds_by_rate},
-	{"long_form", test_long_form}, {"switch_refusals", test_switch_refusals},
-	{"fabrics", test_fabrics},     {"infiniband", test_infiniband},
-	{"large", test_large},         {"bottleneck", test_bottleneck},
+	{"made", test_made},
+	{"storms", test_storms},
+	{"rails", test_rails},
+	{"topology_refusals", test_topology_refusals},
+	{"links", test_links},
+	{"technologies", test_technologies},
+	{"thresholds_by_rate", test_thresholds_by_rate},
+	{"long_form", test_long_form},
+	{"switch_refusals", test_switch_refusals},
+	{"fabrics", test_fabrics},
+	{"infiniband", test_infiniband},
+	{"large", test_large},
+	{"bottleneck", test_bottleneck},
 	{"digest", test_digest},
 };
 
