@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "apps/control/client_private.h"
+#include "apps/host/addresses.h"
 
 #define SECOND           UINT64_C(1000000000)
 #define DEFAULT_PATIENCE (5 * SECOND)
@@ -252,6 +253,7 @@ static void prepare(struct vl_control_client *client, uint64_t now)
 static void take_event(void *context, const struct vl_cm_event *event, uint64_t now)
 {
 	struct vl_control_client *client = context;
+	char text[VL_UNREACHABLE_TEXT];
 
 	switch (event->type) {
 	case VL_CM_EVENT_CONNECT_RESPONSE:
@@ -267,9 +269,7 @@ static void take_event(void *context, const struct vl_cm_event *event, uint64_t 
 		break;
 	case VL_CM_EVENT_UNREACHABLE:
 		client->connection = NULL;
-		vl_control_client_fail(
-			client, "the peer does not answer: %s; is it up, and its address right?",
-			strerror(-event->status));
+		vl_control_client_fail(client, "%s", vl_unreachable_text(event->status, text));
 		break;
 	case VL_CM_EVENT_DISCONNECTED:
 		vl_control_channel_stop(client->channel, now);

@@ -4,6 +4,7 @@
 /* Peers that any listener of the RDMA connection manager is: one connection for each queue pair. */
 
 #include "apps/gen/application.h"
+#include "apps/host/addresses.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -182,6 +183,7 @@ static void take_event(void *context, const struct vl_cm_event *event, uint64_t 
 {
 	struct gen_cm_peer *peer = context;
 	struct link *link = vl_cm_context(event->connection);
+	char text[VL_UNREACHABLE_TEXT];
 
 	switch (event->type) {
 	case VL_CM_EVENT_CONNECT_RESPONSE:
@@ -203,10 +205,8 @@ static void take_event(void *context, const struct vl_cm_event *event, uint64_t 
 		break;
 	case VL_CM_EVENT_UNREACHABLE:
 		link->connection = NULL;
-		gen_application_fail(peer->application,
-				     "the peer does not answer: %s; is it up, and its address "
-				     "right?",
-				     strerror(-event->status));
+		gen_application_fail(peer->application, "%s",
+				     vl_unreachable_text(event->status, text));
 		break;
 	case VL_CM_EVENT_DISCONNECTED:
 		go_down(link);

@@ -119,3 +119,16 @@ const char *vl_address_text(const union ibv_gid *address, char text[VL_ADDRESS_T
 		inet_ntop(AF_INET6, address->raw, text, VL_ADDRESS_TEXT);
 	return text;
 }
+
+const char *vl_unreachable_text(int status, char text[VL_UNREACHABLE_TEXT])
+{
+	if (status == -ENETUNREACH)
+		snprintf(text, VL_UNREACHABLE_TEXT,
+			 "the peer is in no subnet of ours: --ip ADDRESS/PREFIX says which these "
+			 "are, --gateway who leads to others");
+	else
+		snprintf(text, VL_UNREACHABLE_TEXT,
+			 "the peer does not answer: %s; is it up, and its address right?",
+			 strerror(-status));
+	return text;
+}

@@ -30,4 +30,9 @@ int vl_mac_parse(const char *text, uint8_t mac[6], char *error, size_t size);
 /* The way back, without prefix. */
 const char *vl_address_text(const union ibv_gid *address, char text[VL_ADDRESS_TEXT]);
 
+/* Why a peer that a connection was asked of cannot be reached, and what to look at: of the negative
+ * errno value that the connection manager's event has. */
+#define VL_UNREACHABLE_TEXT 160
+const char *vl_unreachable_text(int status, char text[VL_UNREACHABLE_TEXT]);
+
 #endif

@@ -195,6 +195,19 @@ static void test_streams(void)
 	       1, "no neighbour leads to its destination");
 }
 
+/* Nobody leads there; and one that does, but is not there. */
+static void test_unreachable(void)
+{
+	expect("$V --port null --ip 10.0.0.1/24 --to 10.9.0.2 -n 1 --no-hugepages", 1,
+	       "the peer is in no subnet of ours: --ip ADDRESS/PREFIX says which these are, "
+	       "--gateway who leads to others");
+	expect("$V -R --verb send --port null --ip 10.0.0.1/24 --to 10.9.0.2 -n 1 --no-hugepages",
+	       1, "the peer is in no subnet of ours");
+	expect("$V --port null --ip 10.0.0.1/24 --gateway 10.0.0.9 --to 10.9.0.2 -n 1 "
+	       "--no-hugepages",
+	       1, "the peer does not answer: No route to host; is it up");
+}
+
 /* Where stdout is no terminal: plain lines, which columns they have, and no escape sequence. On a
  * terminal: the picture, and the cursor back at the end. */
 static void test_live(void)
@@ -302,6 +315,7 @@ static const struct test tests[] = {
 	{"streams", test_streams},
 	{"ramp", test_ramp},
 	{"stagger", test_stagger},
+	{"unreachable", test_unreachable},
 	{"live", test_live},
 	{"one_way", test_one_way},
 	{"roce_streams", test_roce_streams},
