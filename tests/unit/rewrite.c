@@ -352,6 +352,27 @@ static void test_other_frames(void)
 	CU_ASSERT_EQUAL(arp[11], 5);
 }
 
+/* Neighbour discovery: its checksum covers the addresses of the IPv6 header. */
+static void test_icmpv6(void)
+{
+	uint8_t solicitation[14 + 40 + 24] = {[12] = 0x86, 0xdd, 0x60, [19] = 24, 58, 255};
+	struct rewrite_frame frame = {solicitation, sizeof(solicitation), 0};
+
+	memset(solicitation + 22, 0xfd, 32);
+	solicitation[54] = 135;
+	vl_store_be16(solicitation + 56, l4_wrongness(solicitation + 14, 24, 58));
+	begin();
+	add("src-ip=2001:db8::1");
+	CU_ASSERT_TRUE(rewrite_apply(&rewrite, &frame));
+	CU_ASSERT_EQUAL(solicitation[22], 0x20);
+	CU_ASSERT_EQUAL(l4_wrongness(solicitation + 14, 24, 58), 0);
+	/* Leading zeros do not make it octal. */
+	begin();
+	add("dscp=010");
+	CU_ASSERT_TRUE(rewrite_apply(&rewrite, &frame));
+	CU_ASSERT_EQUAL((solicitation[14] & 0xf) << 2 | solicitation[15] >> 6, 10);
+}
+
 /* Any bytes, cut anywhere, in a buffer of just their size (and a tag): nothing else is touched. */
 static void test_hostile_frames(void)
 {
@@ -427,6 +448,7 @@ int main(int argc, char **argv)
 		{"property", test_property},
 		{"wrong_stays_wrong", test_wrong_stays_wrong},
 		{"other_frames", test_other_frames},
+		{"icmpv6", test_icmpv6},
 		{"hostile_frames", test_hostile_frames},
 		{"refused_rules", test_refused_rules},
 	};

@@ -286,8 +286,8 @@ static void test_merging(void)
 	/* By time: not one file behind the other. */
 	CU_ASSERT_NOT_EQUAL(sent.list[0].packet.encapsulation, sent.list[1].packet.encapsulation);
 	expect(EMPTY "cat $P/rxe-rc-send-2-ipv4.pcap | $V " PORT "--fast -", 0, "Sent 40 frames");
-	expect(EMPTY "cat $P/rxe-rc-send-2-ipv4.pcap | $V " PORT "--fast --loop 2 -", 1,
-	       "cannot be read twice");
+	expect_line(EMPTY "cat $P/rxe-rc-send-2-ipv4.pcap | $V " PORT "--fast --loop 2 -", 2,
+		    "--loop: the standard input cannot be read twice");
 }
 
 static void write_packets(const char *name, enum vl_link_type link, const uint8_t *bytes,
@@ -397,6 +397,21 @@ static void test_json(void)
 	json_decref(root);
 }
 
+/* A cable that nobody takes frames from fills up, and the rest of them is given up. */
+static void test_port_that_takes_nothing(void)
+{
+	expect("timeout 60 $V --port ring:nobody --fast --loop 1000 $P/rxe-rc-send-2-ipv4.pcap", 1,
+	       "frames that were ready: the port took them not");
+}
+
+static void test_interrupted(void)
+{
+	expect("timeout -s INT 1 $V " NOWHERE "--pps 10 --json out.json "
+	       "$P/rxe-rc-send-2-ipv4.pcap; grep interrupted out.json",
+	       0, "\"interrupted\": true");
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "Stopped before the end"));
+}
+
 static void test_refusals(void)
 {
 	expect_line("$V " NOWHERE, 2, "FILE... is missing");
@@ -404,6 +419,9 @@ static void test_refusals(void)
 	expect_line("$V " NOWHERE "--fast --pps 3 $P/rxe-rc-send-2-ipv4.pcap", 2, "exclude");
 	expect_line("$V " NOWHERE "--speed 0 $P/rxe-rc-send-2-ipv4.pcap", 2, "no factor");
 	expect_line("$V " NOWHERE "--rewrite qpn=x $P/rxe-rc-send-2-ipv4.pcap", 2, "no number");
+	expect_line("$V --tolerance 5us $P/rxe-rc-send-2-ipv4.pcap", 2, "--tolerance needs --port");
+	expect_line("$V " NOWHERE "--pps 3 --longest-wait 1ms $P/rxe-rc-send-2-ipv4.pcap", 2,
+		    "recorded pauses");
 	expect_line("$V --pps 3 $P/rxe-rc-send-2-ipv4.pcap", 2, "--pps needs --port");
 	expect("$V --port nonsense $P/rxe-rc-send-2-ipv4.pcap", 2, "nonsense");
 	expect_line("cp $P/rxe-rc-send-2-ipv4.pcap x; $V " NOWHERE "--json x x", 2, "overwrite");
@@ -421,6 +439,8 @@ static const struct test tests[] = {
 	{"damaged_files", test_damaged_files},
 	{"large_file_streams", test_large_file_streams},
 	{"json", test_json},
+	{"port_that_takes_nothing", test_port_that_takes_nothing},
+	{"interrupted", test_interrupted},
 	{"refusals", test_refusals},
 };
 

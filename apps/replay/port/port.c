@@ -23,7 +23,7 @@
 #define LAG_TIME  UINT64_C(10000000)
 /* The control thread's sleep while there is nothing to prepare. */
 #define NAP UINT64_C(50000)
-/* A port that takes nothing for so long, with everything due, has stopped. */
+/* A port that takes nothing for so long, though frames are due, has stopped. */
 #define PORT_PATIENCE     UINT64_C(3000000000)
 #define PROGRESS_INTERVAL UINT64_C(500000000)
 
@@ -36,6 +36,7 @@ struct run {
 	struct vl_replay_stage *stage;
 	struct vl_error error;
 	bool shows, printed;
+	bool is_read;                 /* to the end of the files, as often as they were asked for */
 	uint64_t shown, shown_frames; /* at the last line of progress */
 };
 
@@ -55,6 +56,7 @@ const char *replay_port_misplaced(const struct replay_port_options *chosen)
 		{chosen->loop != 1, "loop"},
 		{chosen->same_psns, "same-psns"},
 		{chosen->align, "align"},
+		{chosen->tolerance != REPLAY_DEFAULT_TOLERANCE, "tolerance"},
 		{chosen->mtu, "mtu"},
 		{chosen->telemetry, "telemetry"},
 	};
@@ -74,9 +76,8 @@ void replay_port_print_fields(void)
 	REWRITE_FIELDS(PRINT_FIELD)
 #undef PRINT_FIELD
 	printf("vlan=none takes the tag away. Numbers may be written as 0x...; they go around at "
-	       "the "
-	       "end of\ntheir range. QP numbers and keys inside of connection management are not "
-	       "rewritten.\n");
+	       "the end of\ntheir range. QP numbers and keys inside of connection management, and "
+	       "addresses inside of ARP\nand neighbour discovery, are not rewritten.\n");
 }
 
 static int read_schedule(const struct replay_port_options *chosen, struct schedule *schedule,
@@ -87,6 +88,10 @@ static int read_schedule(const struct replay_port_options *chosen, struct schedu
 	if ((chosen->speed != NULL) + (chosen->rate != 0) + (chosen->pps != 0) + chosen->fast > 1)
 		return vl_error_set(error, -EINVAL,
 				    "--speed, --rate, --pps and --fast exclude each other");
+	if (chosen->longest_wait && (chosen->rate || chosen->pps || chosen->fast))
+		return vl_error_set(error, -EINVAL,
+				    "--longest-wait: shortens recorded pauses, which --rate, --pps "
+				    "and --fast do not keep");
 	schedule->speed = 1;
 	schedule->longest_wait = chosen->longest_wait;
 	if (chosen->rate || chosen->pps) {
@@ -119,6 +124,12 @@ static int read_options(struct run *run)
 		if (rewrite_rule_add(&run->feed.rewrite.rules, chosen->rewrites.values[i], reason,
 				     sizeof(reason)))
 			return vl_error_set(&run->error, -EINVAL, "--rewrite: %s", reason);
+	}
+	for (unsigned int i = 0; i < run->operands->count && chosen->loop != 1; i++) {
+		if (!strcmp(run->operands->values[i], "-"))
+			return vl_error_set(&run->error, -EINVAL,
+					    "--loop: the standard input cannot be read twice; save "
+					    "it to a file");
 	}
 	run->feed.rewrite.keeps_checksums = chosen->keep_checksums;
 	run->feed.runs = chosen->loop ? chosen->loop : UINT64_MAX;
@@ -250,10 +261,30 @@ static bool is_to_go_on(struct run *run)
 	return !vl_ports_interrupted() && vl_port_watch_look(&run->ports.watch, vl_worker_now());
 }
 
+/* Since when the port has taken nothing that it was offered. */
+struct stall {
+	uint64_t since, frames, refused;
+};
+
+static bool has_stopped(struct run *run, struct stall *stall)
+{
+	struct look taken = {.stage = run->stage};
+	uint64_t now = vl_worker_now();
+
+	if (vl_worker_call(run->ports.worker, look, &taken))
+		return true;
+	if (taken.counters.frames != stall->frames || taken.counters.refused == stall->refused)
+		stall->since = now;
+	stall->frames = taken.counters.frames;
+	stall->refused = taken.counters.refused;
+	return now - stall->since > PORT_PATIENCE;
+}
+
 /* Prepares what fits before the first frame is due, then keeps ahead of the worker. */
 static int feed_all(struct run *run)
 {
 	const struct vl_stage stage = vl_replay_stage(run->stage);
+	struct stall stall = {.since = vl_worker_now()};
 	enum feed_result fed;
 	int result;
 
@@ -270,7 +301,10 @@ static int feed_all(struct run *run)
 		fed = feed_step(&run->feed);
 		vl_telemetry_serve(fed == FEED_WAITS ? NAP : 0);
 		show_progress(run);
+		if (fed == FEED_WAITS && has_stopped(run, &stall))
+			break;
 	}
+	run->is_read = fed == FEED_DONE;
 	if (fed == FEED_FAILED)
 		result = vl_error_set(&run->error, -EIO, "%s", run->feed.message);
 	vl_replay_stage_finish(run->stage);
@@ -280,20 +314,11 @@ static int feed_all(struct run *run)
 /* Until the worker has sent all, or the port has taken nothing for long. */
 static void drain(struct run *run)
 {
-	struct look taken = {.stage = run->stage};
-	uint64_t moved = vl_worker_now(), frames = 0;
-	uint64_t end = run->stage->start + run->feed.schedule.last;
+	struct stall stall = {.since = vl_worker_now()};
 
-	while (!vl_replay_stage_is_over(run->stage) && is_to_go_on(run)) {
+	while (!vl_replay_stage_is_over(run->stage) && is_to_go_on(run) &&
+	       !has_stopped(run, &stall))
 		nap(run);
-		if (vl_worker_call(run->ports.worker, look, &taken))
-			return;
-		if (taken.counters.frames != frames || vl_worker_now() < end)
-			moved = vl_worker_now();
-		frames = taken.counters.frames;
-		if (vl_worker_now() - moved > PORT_PATIENCE)
-			return;
-	}
 }
 
 static int send_all(struct run *run)
@@ -328,7 +353,7 @@ static int report(struct run *run, uint64_t unsent, const char *json, struct vl_
 		.feed = &run->feed,
 		.stage = run->stage,
 		.unsent = unsent,
-		.interrupted = vl_ports_interrupted(),
+		.interrupted = vl_ports_interrupted() && (unsent || !run->is_read),
 	};
 	int status = VL_EXIT_OK;
 

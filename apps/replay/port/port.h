@@ -29,9 +29,11 @@ struct replay_port_options {
 	bool same_psns, keep_checksums, align;
 };
 
+#define REPLAY_DEFAULT_TOLERANCE UINT64_C(10000) /* ns */
+
 #define REPLAY_PORT_OPTIONS_INIT                                                                   \
 	{                                                                                          \
-		.loop = 1, .tolerance = 10000                                                      \
+		.loop = 1, .tolerance = REPLAY_DEFAULT_TOLERANCE                                   \
 	}
 
 /* clang-format off */

@@ -21,13 +21,19 @@ static const char *duration(uint64_t time, char text[VL_QUANTITY_TEXT])
 /* How it was to be sent. */
 static const char *describe_schedule(const struct schedule *schedule, char *text, size_t size)
 {
-	char rate[VL_QUANTITY_TEXT];
+	char rate[VL_QUANTITY_TEXT], wait[VL_QUANTITY_TEXT];
+	int used;
 
 	switch (schedule->kind) {
 	case SCHEDULE_RECORDED:
 		if (schedule->speed == 1)
-			return "at the recorded times";
-		snprintf(text, size, "at %g times the recorded speed", schedule->speed);
+			used = snprintf(text, size, "at the recorded times");
+		else
+			used = snprintf(text, size, "at %g times the recorded speed",
+					schedule->speed);
+		if (schedule->longest_wait)
+			snprintf(text + used, size - (size_t)used, ", no pause longer than %s",
+				 duration(schedule->longest_wait, wait));
 		break;
 	case SCHEDULE_RATE:
 		snprintf(text, size, "at %s",
@@ -45,7 +51,7 @@ static const char *describe_schedule(const struct schedule *schedule, char *text
 static void print_sent(const struct replay_port_result *result, FILE *out)
 {
 	const struct vl_replay_counters *counters = &result->stage->counters;
-	char texts[3][VL_QUANTITY_TEXT], how[80];
+	char texts[3][VL_QUANTITY_TEXT], how[120];
 	double time = seconds(counters);
 	double rate = time > 0 ? (double)(counters->frames - 1) / time : 0;
 
@@ -84,6 +90,8 @@ static void print_unsent(const struct replay_port_result *result, FILE *out)
 			fprintf(out, "Not sent: %" PRIu64 " packets: %s\n",
 				result->feed->skipped[i], feed_skip_meaning((enum feed_skip)i));
 	}
+	if (result->interrupted && result->chosen->loop)
+		fprintf(out, "Stopped before the end of the files\n");
 	if (result->unsent)
 		fprintf(out, "Not sent: %" PRIu64 " frames that were ready: %s\n", result->unsent,
 			result->interrupted ? "the run was stopped" : "the port took them not");
@@ -205,28 +213,44 @@ static json_t *rules_json(const struct replay_port_result *result)
 	return list;
 }
 
-json_t *replay_port_report_json(const struct replay_port_result *result)
+static json_t *late_json(const struct replay_port_result *result)
 {
 	const struct vl_replay_counters *counters = &result->stage->counters;
+
+	return json_pack("{s:o, s:o, s:o, s:o}", "tolerance_ns", whole(result->chosen->tolerance),
+			 "reader", whole(counters->late_reader), "port", whole(counters->late_port),
+			 "machine", whole(counters->late_machine));
+}
+
+static json_t *skipped_json(const struct feed *feed)
+{
 	json_t *skipped = json_object();
-	char how[80];
 
 	for (unsigned int i = 0; i < FEED_SKIP_COUNT; i++)
 		json_object_set_new(skipped, feed_skip_name((enum feed_skip)i),
-				    whole(result->feed->skipped[i]));
+				    whole(feed->skipped[i]));
+	return skipped;
+}
+
+json_t *replay_port_report_json(const struct replay_port_result *result)
+{
+	const struct vl_replay_counters *counters = &result->stage->counters;
+	const struct feed *feed = result->feed;
+	char how[120];
+
 	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-		"s:o, "
-		"s:{s:o, s:o, s:o, s:o}}",
+		"{s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+		"s:o, s:o, s:o, s:o, s:o}",
 		"schema", "verbline-replay-port-1", "version", VERBLINE_VERSION, "command",
 		"replay", "port", result->port, "files", files_json(result), "schedule",
-		describe_schedule(&result->feed->schedule, how, sizeof(how)), "runs",
-		whole(result->feed->run), "packets_read", whole(result->feed->read), "frames",
+		describe_schedule(&feed->schedule, how, sizeof(how)), "runs", whole(feed->run),
+		"interrupted", result->interrupted, "packets_read", whole(feed->read),
+		"packets_backward", whole(feed->schedule.backward), "packets_of_no_flow",
+		whole(feed->flows ? psn_flows_beyond(feed->flows) : 0), "frames",
 		whole(counters->frames), "bytes", whole(counters->bytes), "duration_ns",
-		whole(counters->last - counters->first), "rewritten",
-		whole(result->feed->rewritten), "rules", rules_json(result), "skipped", skipped,
-		"unsent", whole(result->unsent), "received", whole(counters->received),
-		"timing_error", lateness_json(&result->stage->lateness), "late", "tolerance_ns",
-		whole(result->chosen->tolerance), "reader", whole(counters->late_reader), "port",
-		whole(counters->late_port), "machine", whole(counters->late_machine));
+		whole(counters->last - counters->first), "rewritten", whole(feed->rewritten),
+		"rules", rules_json(result), "skipped", skipped_json(feed), "unsent",
+		whole(result->unsent), "device_errors", whole(result->statistics.tx_errors),
+		"received", whole(counters->received), "timing_error",
+		lateness_json(&result->stage->lateness), "late", late_json(result));
 }

@@ -10,22 +10,25 @@
 
 #include <string.h>
 
-#define MAC_LENGTH   6u
-#define TYPE_OFFSET  12u
-#define TAG_LENGTH   4u
-#define MAX_TAGS     2u
-#define PROTOCOL_TCP 6
-#define TCP_CHECKSUM 16u
-#define TCP_LEAST    20u
-#define PSN_MASK     UINT32_C(0xffffff)
+#define MAC_LENGTH      6u
+#define TYPE_OFFSET     12u
+#define TAG_LENGTH      4u
+#define MAX_TAGS        2u
+#define PROTOCOL_TCP    6
+#define TCP_CHECKSUM    16u
+#define TCP_LEAST       20u
+#define PROTOCOL_ICMPV6 58
+#define ICMPV6_CHECKSUM 2u
+#define ICMPV6_LEAST    4u
+#define PSN_MASK        UINT32_C(0xffffff)
 
 /* Where the layers of a frame lie, as far as there are any; 0: not there. */
 struct layout {
 	uint32_t ip;          /* offset of the IP header */
 	uint32_t addresses;   /* of the source address */
-	uint32_t l4;          /* of the UDP or TCP header */
+	uint32_t l4;          /* of the UDP, TCP or ICMPv6 header */
 	uint32_t ip_checksum; /* of the IPv4 header's */
-	uint32_t l4_checksum; /* of the UDP or TCP checksum, if it is in use */
+	uint32_t l4_checksum; /* of its checksum, if that is in use */
 	uint8_t address_length;
 	bool is_udp;
 };
@@ -72,6 +75,10 @@ static void find_l4(struct layout *layout, const struct rewrite_frame *frame, ui
 	} else if (protocol == PROTOCOL_TCP && offset + TCP_LEAST <= frame->length) {
 		layout->l4 = offset;
 		layout->l4_checksum = offset + TCP_CHECKSUM;
+	} else if (protocol == PROTOCOL_ICMPV6 && layout->address_length == 16 &&
+		   offset + ICMPV6_LEAST <= frame->length) {
+		layout->l4 = offset;
+		layout->l4_checksum = offset + ICMPV6_CHECKSUM;
 	}
 }
 

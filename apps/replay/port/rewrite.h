@@ -3,8 +3,8 @@
 
 /*
  * Rewrites a frame by rules, and makes right again what covers the bytes that changed: the IPv4
- * header's checksum, the UDP or TCP checksum, the ICRC. What was wrong in the recording stays as
- * wrong as it was.
+ * header's checksum, the UDP, TCP or ICMPv6 checksum, the ICRC. What was wrong in the recording
+ * stays as wrong as it was.
  */
 #ifndef VERBLINE_REPLAY_PORT_REWRITE_H
 #define VERBLINE_REPLAY_PORT_REWRITE_H

@@ -100,7 +100,8 @@ static int parse_number(enum rewrite_field field, const char *text, struct rewri
 		return -EINVAL;
 	errno = 0;
 	value->length = 0;
-	value->number = strtoull(text, &end, 0);
+	/* Not octal, where there are leading zeros. */
+	value->number = strtoull(text, &end, text[0] == '0' && (text[1] | 0x20) == 'x' ? 16 : 10);
 	return *end || errno || value->number > largest(field) ? -EINVAL : 0;
 }
 
