@@ -76,4 +76,11 @@
 		.help = text, .schema = inner, .least = low, .most = high                          \
 	}
 
+/* What RC queue pairs do about loss, of a type with uint64_t timeout and retries. */
+#define RETRY_FIELDS(type)                                                                         \
+	QUANTITY_FIELD("timeout", type, timeout, COUNT, 0, 31,                                     \
+		       "local ACK timeout of RC, 4.096 us * 2^timeout; 0: none [14]"),             \
+		QUANTITY_FIELD("retries", type, retries, COUNT, 0, 7,                              \
+			       "of RC, before the queue pair fails [7]")
+
 #endif

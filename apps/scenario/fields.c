@@ -86,10 +86,7 @@ static const struct vl_field flow_fields[] = {
 	AUTOMATIC_FIELD("dscp", struct vl_scenario_flow, dscp, COUNT, 0, 63,
 			"of its packets [auto: 8 * priority + 2, or what a switch with a preset or "
 			"config_db takes for that priority]"),
-	QUANTITY_FIELD("timeout", struct vl_scenario_flow, timeout, COUNT, 0, 31,
-		       "local ACK timeout of RC, 4.096 us * 2^timeout; 0: none [14]"),
-	QUANTITY_FIELD("retries", struct vl_scenario_flow, retries, COUNT, 0, 7,
-		       "of RC, before the queue pair fails [7]"),
+	RETRY_FIELDS(struct vl_scenario_flow),
 	MAPPING_FIELD("congestion_control", struct vl_scenario_flow, cc, &vl_scenario_cc_schema,
 		      "for this flow instead of the scenario's"),
 };
