@@ -25,6 +25,7 @@
 #define NAP UINT64_C(50000)
 /* A port that takes nothing for so long, though frames are due, has stopped. */
 #define PORT_PATIENCE     UINT64_C(3000000000)
+#define STALL_INTERVAL    UINT64_C(200000000)
 #define PROGRESS_INTERVAL UINT64_C(500000000)
 
 struct run {
@@ -261,9 +262,10 @@ static bool is_to_go_on(struct run *run)
 	return !vl_ports_interrupted() && vl_port_watch_look(&run->ports.watch, vl_worker_now());
 }
 
-/* Since when the port has taken nothing that it was offered. */
+/* Since when the port has taken nothing that it was offered, or the worker has not answered. */
 struct stall {
 	uint64_t since, frames, refused;
+	uint64_t looked; /* seldom, as each look keeps the worker from its clock */
 };
 
 static bool has_stopped(struct run *run, struct stall *stall)
@@ -271,12 +273,16 @@ static bool has_stopped(struct run *run, struct stall *stall)
 	struct look taken = {.stage = run->stage};
 	uint64_t now = vl_worker_now();
 
-	if (vl_worker_call(run->ports.worker, look, &taken))
-		return true;
-	if (taken.counters.frames != stall->frames || taken.counters.refused == stall->refused)
-		stall->since = now;
-	stall->frames = taken.counters.frames;
-	stall->refused = taken.counters.refused;
+	if (now - stall->looked < STALL_INTERVAL)
+		return false;
+	stall->looked = now;
+	if (!vl_worker_call(run->ports.worker, look, &taken)) {
+		if (taken.counters.frames != stall->frames ||
+		    taken.counters.refused == stall->refused)
+			stall->since = now;
+		stall->frames = taken.counters.frames;
+		stall->refused = taken.counters.refused;
+	}
 	return now - stall->since > PORT_PATIENCE;
 }
 
