@@ -455,8 +455,14 @@ void vl_faults_print(struct vl_faults *faults, FILE *out)
 
 	if (faults && faults->engine_count)
 		print_engines(faults, out);
-	if (verdict)
-		vl_verdict_print(verdict, out);
+	if (!verdict)
+		return;
+	vl_verdict_print(verdict, out);
+	/* It sees what the verdict sees. */
+	if (faults->watchers[0]->next.see)
+		fputs("  Packets are numbered by endpoint, which is one interface of the "
+		      "capture.\n",
+		      out);
 }
 
 static json_t *events_json(const struct vl_faults *faults)
