@@ -12,9 +12,7 @@
 #include <rte_mbuf.h>
 
 #include <linux/if_packet.h>
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #define DEFAULT_FRAMES 1024u
@@ -72,12 +70,9 @@ static struct vl_port *open_af_packet(const char *name, const char *detail,
 	if (*code)
 		return NULL;
 	plan.held_descriptor = vl_kernel_interface_take_all(
-		&interface, vl_ethdev_wants_other_mac(config, interface.mac));
+		name, &interface, vl_ethdev_wants_other_mac(config, interface.mac), error);
 	if (plan.held_descriptor < 0) {
-		*code = vl_error_set(error, plan.held_descriptor,
-				     "port %s: %s cannot be told to pass frames for other "
-				     "addresses up: %s",
-				     name, interface.name, strerror(-plan.held_descriptor));
+		*code = plan.held_descriptor;
 		return NULL;
 	}
 	plan.interface = interface.index;

@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* The kernel keeps so much of a page before a frame, and so much after, for its own buffer. */
@@ -65,12 +64,9 @@ static struct vl_port *open_af_xdp(const char *name, const char *detail,
 	if (*code)
 		return NULL;
 	plan.held_descriptor = vl_kernel_interface_take_all(
-		&interface, vl_ethdev_wants_other_mac(config, interface.mac));
+		name, &interface, vl_ethdev_wants_other_mac(config, interface.mac), error);
 	if (plan.held_descriptor < 0) {
-		*code = vl_error_set(error, plan.held_descriptor,
-				     "port %s: %s cannot be told to pass frames for other "
-				     "addresses up: %s",
-				     name, interface.name, strerror(-plan.held_descriptor));
+		*code = plan.held_descriptor;
 		return NULL;
 	}
 	number = vl_port_next_number();

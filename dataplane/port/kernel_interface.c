@@ -154,7 +154,8 @@ int vl_kernel_interface_set_up(const char *name)
 	return control(name, SIOCSIFFLAGS, &argument);
 }
 
-int vl_kernel_interface_take_all(const struct vl_kernel_interface *interface, bool is_promiscuous)
+/* Greater than 0, as ports keep it, or a negative errno value. */
+static int hold_membership(const struct vl_kernel_interface *interface, bool is_promiscuous)
 {
 	struct packet_mreq wanted = {
 		.mr_ifindex = interface->index,
@@ -173,6 +174,18 @@ int vl_kernel_interface_take_all(const struct vl_kernel_interface *interface, bo
 	}
 	close(file);
 	return result;
+}
+
+int vl_kernel_interface_take_all(const char *port, const struct vl_kernel_interface *interface,
+				 bool is_promiscuous, struct vl_error *error)
+{
+	int descriptor = hold_membership(interface, is_promiscuous);
+
+	if (descriptor < 0)
+		vl_error_set(error, descriptor,
+			     "port %s: %s cannot be told to pass frames for other addresses up: %s",
+			     port, interface->name, strerror(-descriptor));
+	return descriptor;
 }
 
 int vl_kernel_interface_fit_mtu(const char *port, const struct vl_kernel_interface *interface,

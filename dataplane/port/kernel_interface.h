@@ -36,8 +36,9 @@ int vl_kernel_interface_set_mac(const char *name, const uint8_t mac[6]);
 int vl_kernel_interface_set_up(const char *name);
 
 /* Has the interface pass up all multicast, or all frames, for as long as the descriptor is open,
- * which is greater than 0; else a negative errno value. */
-int vl_kernel_interface_take_all(const struct vl_kernel_interface *interface, bool is_promiscuous);
+ * which is greater than 0; else a negative errno value and why in *error. */
+int vl_kernel_interface_take_all(const char *port, const struct vl_kernel_interface *interface,
+				 bool is_promiscuous, struct vl_error *error);
 
 /* The MTU in force on an interface that is not to be changed: the one wanted, 0: as much up to
  * otherwise as there is; or -EINVAL, with the command that makes room in *error. */
