@@ -184,6 +184,10 @@ void vl_cm_await_answer(struct vl_cm_connection *connection, uint8_t retries, ui
 /* The owner is to answer. */
 void vl_cm_await_owner(struct vl_cm_connection *connection, uint64_t now);
 void vl_cm_raise(struct vl_cm_connection *connection, struct vl_cm_event *event, uint64_t now);
+/* A peer's request, whose parameters and private data the event holds already: the listener's
+ * handler owns the connection from here on, and is to answer. */
+void vl_cm_hand_to_listener(struct vl_cm_connection *connection, struct vl_cm_listener *listener,
+			    struct vl_cm_event *event, uint64_t now);
 /* Raises the last event, and frees the connection. */
 void vl_cm_end(struct vl_cm_connection *connection, struct vl_cm_event *event, uint64_t now);
 void vl_cm_end_unreachable(struct vl_cm_connection *connection, int status, uint64_t now);

@@ -47,6 +47,20 @@ void vl_cm_raise(struct vl_cm_connection *connection, struct vl_cm_event *event,
 		connection->handler.event(connection->handler.context, event, now);
 }
 
+void vl_cm_hand_to_listener(struct vl_cm_connection *connection, struct vl_cm_listener *listener,
+			    struct vl_cm_event *event, uint64_t now)
+{
+	vl_cm_set_state(connection, VL_CM_STATE_REQ_RECEIVED);
+	vl_cm_enter_by_id(connection);
+	connection->handler = listener->param.handler;
+	connection->has_owner = true;
+	connection->cm->counters.connect_requests++;
+	event->type = VL_CM_EVENT_CONNECT_REQUEST;
+	event->listener = listener;
+	vl_cm_await_owner(connection, now);
+	vl_cm_raise(connection, event, now);
+}
+
 void vl_cm_end(struct vl_cm_connection *connection, struct vl_cm_event *event, uint64_t now)
 {
 	vl_timer_cancel(&connection->cm->wheel, &connection->timer);

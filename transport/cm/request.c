@@ -273,7 +273,7 @@ static void open_request(struct vl_cm *cm, struct vl_cm_listener *listener,
 			 uint64_t now)
 {
 	struct vl_cm_connection *connection = vl_cm_allocate(cm);
-	struct vl_cm_event event = {.type = VL_CM_EVENT_CONNECT_REQUEST, .listener = listener};
+	struct vl_cm_event event = {0};
 
 	if (!connection) {
 		cm->counters.no_resources++;
@@ -292,11 +292,7 @@ static void open_request(struct vl_cm *cm, struct vl_cm_listener *listener,
 		vl_cm_answer_rej(cm, datagram, message, VL_CM_REJECT_UNSUPPORTED, NULL, 0, now);
 		return;
 	}
-	vl_cm_set_state(connection, VL_CM_STATE_REQ_RECEIVED);
-	vl_cm_enter_by_id(connection);
 	vl_cm_enter_by_qpn(connection);
-	connection->handler = listener->param.handler;
-	connection->has_owner = true;
 	event.param.conn = (struct vl_cm_conn_param){
 		.responder_resources = connection->responder_resources,
 		.initiator_depth = connection->initiator_depth,
@@ -306,9 +302,7 @@ static void open_request(struct vl_cm *cm, struct vl_cm_listener *listener,
 		.srq = message->req.srq,
 		.qpn = connection->remote_qpn,
 	};
-	cm->counters.connect_requests++;
-	vl_cm_await_owner(connection, now);
-	vl_cm_raise(connection, &event, now);
+	vl_cm_hand_to_listener(connection, listener, &event, now);
 }
 
 void vl_cm_receive_req(struct vl_cm *cm, const struct vl_cm_datagram *datagram,

@@ -126,7 +126,7 @@ static void open_request(struct vl_cm *cm, struct vl_cm_listener *listener,
 			 uint64_t now)
 {
 	struct vl_cm_connection *connection = vl_cm_allocate(cm);
-	struct vl_cm_event event = {.type = VL_CM_EVENT_CONNECT_REQUEST, .listener = listener};
+	struct vl_cm_event event = {0};
 
 	if (!connection) {
 		cm->counters.no_resources++;
@@ -153,13 +153,7 @@ static void open_request(struct vl_cm *cm, struct vl_cm_listener *listener,
 		refuse(cm, datagram, message, VL_CM_SIDR_REJECT, now);
 		return;
 	}
-	vl_cm_set_state(connection, VL_CM_STATE_REQ_RECEIVED);
-	vl_cm_enter_by_id(connection);
-	connection->handler = listener->param.handler;
-	connection->has_owner = true;
-	cm->counters.connect_requests++;
-	vl_cm_await_owner(connection, now);
-	vl_cm_raise(connection, &event, now);
+	vl_cm_hand_to_listener(connection, listener, &event, now);
 }
 
 void vl_cm_receive_sidr_req(struct vl_cm *cm, const struct vl_cm_datagram *datagram,
