@@ -20,6 +20,7 @@
 #include "dataplane/frame.h"
 #include "dataplane/ip/ip.h"
 #include "dataplane/pfc.h"
+#include "transport/counter_field.h"
 #include "transport/verbline.h"
 
 struct vl_endpoint;
@@ -61,9 +62,7 @@ struct vl_endpoint_config {
 	X(tx_oversize, "frames", "not sent, as the frame had no room for the packet")
 
 struct vl_endpoint_counters {
-#define VL_ENDPOINT_COUNTER_FIELD(name, unit, meaning) uint64_t name;
-	VL_ENDPOINT_COUNTERS(VL_ENDPOINT_COUNTER_FIELD)
-#undef VL_ENDPOINT_COUNTER_FIELD
+	VL_ENDPOINT_COUNTERS(VL_COUNTER_FIELD)
 };
 
 struct vl_endpoint {

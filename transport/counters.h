@@ -9,6 +9,8 @@
 #ifndef VERBLINE_COUNTERS_H
 #define VERBLINE_COUNTERS_H
 
+#include "transport/counter_field.h"
+
 #include <stdint.h>
 
 #define VL_COUNTERS(X)                                                                             \
@@ -39,9 +41,7 @@
 	X(message_fail, "messages", "work requests completed in error")
 
 struct vl_counters {
-#define VL_COUNTER_FIELD(name, unit, meaning) uint64_t name;
 	VL_COUNTERS(VL_COUNTER_FIELD)
-#undef VL_COUNTER_FIELD
 };
 
 #define VL_DROPS(X)                                                                                \

@@ -13,6 +13,7 @@
 
 #include "dataplane/port/port.h"
 #include "transport/cm/connection.h"
+#include "transport/counter_field.h"
 
 struct vl_control_server;
 
@@ -46,9 +47,7 @@ struct vl_control_server_config {
 	X(qps, "queue pairs", "made for clients")
 
 struct vl_control_server_counters {
-#define VL_CONTROL_SERVER_FIELD(name, unit, meaning) uint64_t name;
-	VL_CONTROL_SERVER_COUNTERS(VL_CONTROL_SERVER_FIELD)
-#undef VL_CONTROL_SERVER_FIELD
+	VL_CONTROL_SERVER_COUNTERS(VL_COUNTER_FIELD)
 };
 
 /* config may be NULL. The connection manager is polled by the caller. NULL with a negative errno

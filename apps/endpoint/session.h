@@ -23,6 +23,7 @@
 
 #include "apps/endpoint/notice.h"
 #include "transport/cm/connection.h"
+#include "transport/counter_field.h"
 #include "transport/list.h"
 
 struct vl_session;
@@ -97,9 +98,7 @@ struct vl_session_record {
 	X(failed, "sessions", "ended by a work request that completed in error")
 
 struct vl_session_counters {
-#define VL_SESSION_COUNTER_FIELD(name, unit, meaning) uint64_t name;
-	VL_SESSION_COUNTERS(VL_SESSION_COUNTER_FIELD)
-#undef VL_SESSION_COUNTER_FIELD
+	VL_SESSION_COUNTERS(VL_COUNTER_FIELD)
 };
 
 struct vl_session_set_config {

@@ -16,6 +16,7 @@
 #include "apps/scenario/scenario.h"
 #include "dataplane/histogram.h"
 #include "dataplane/workload/metrics.h"
+#include "transport/counter_field.h"
 #include "transport/verbline.h"
 
 /* A queue pair of a flow, both ends. */
@@ -61,9 +62,7 @@ struct vl_qp_result {
 	X(endpoint_drops, "packets", "refused by endpoints, all reasons added")
 
 struct vl_totals {
-#define VL_TOTAL_FIELD(name, unit, meaning) uint64_t name;
-	VL_TOTALS(VL_TOTAL_FIELD)
-#undef VL_TOTAL_FIELD
+	VL_TOTALS(VL_COUNTER_FIELD)
 };
 
 /* A drop reason that occurred. */
@@ -87,9 +86,7 @@ struct vl_drop_result {
 	X(lifetime, "switch", "waited for longer than the lifetime limit")
 
 struct vl_link_drops {
-#define VL_LINK_DROP_FIELD(name, where, meaning) uint64_t name;
-	VL_LINK_DROPS(VL_LINK_DROP_FIELD)
-#undef VL_LINK_DROP_FIELD
+	VL_LINK_DROPS(VL_COUNTER_FIELD)
 };
 
 /* One direction of a cable: the port of node that sends to neighbour. */

@@ -17,6 +17,7 @@
 #include "dataplane/fabric/late_frames.h"
 #include "dataplane/fabric/rate.h"
 #include "dataplane/frame.h"
+#include "transport/counter_field.h"
 #include "transport/random.h"
 #include "transport/wire/packet.h"
 
@@ -94,9 +95,7 @@ struct vl_link_config {
 	X(marked, "frames", "set to ECN CE")
 
 struct vl_link_counters {
-#define VL_LINK_COUNTER_FIELD(name, unit, meaning) uint64_t name;
-	VL_LINK_COUNTERS(VL_LINK_COUNTER_FIELD)
-#undef VL_LINK_COUNTER_FIELD
+	VL_LINK_COUNTERS(VL_COUNTER_FIELD)
 };
 
 /* What each frame touches comes first. */

@@ -26,6 +26,7 @@
 #include "dataplane/fabric/watchdog.h"
 #include "dataplane/frame.h"
 #include "dataplane/pfc.h"
+#include "transport/counter_field.h"
 #include "transport/random.h"
 
 #define VL_SWITCH_PRIORITIES 8 /* queues, priority groups and PFC priorities of a port */
@@ -115,17 +116,15 @@ struct vl_switch_config {
 	X(xon, "events", "XON asked for")
 
 struct vl_switch_port_counters {
-#define VL_SWITCH_FIELD(name, unit, meaning) uint64_t name;
-	VL_SWITCH_PORT_COUNTERS(VL_SWITCH_FIELD)
+	VL_SWITCH_PORT_COUNTERS(VL_COUNTER_FIELD)
 };
 
 struct vl_switch_queue_counters {
-	VL_SWITCH_QUEUE_COUNTERS(VL_SWITCH_FIELD)
+	VL_SWITCH_QUEUE_COUNTERS(VL_COUNTER_FIELD)
 };
 
 struct vl_switch_group_counters {
-	VL_SWITCH_GROUP_COUNTERS(VL_SWITCH_FIELD)
-#undef VL_SWITCH_FIELD
+	VL_SWITCH_GROUP_COUNTERS(VL_COUNTER_FIELD)
 };
 
 static inline uint64_t vl_switch_queue_drops(const struct vl_switch_queue_counters *counters)

@@ -27,6 +27,7 @@
 #include <infiniband/verbs.h>
 
 #include "dataplane/filter.h"
+#include "transport/counter_field.h"
 #include "transport/verbline.h"
 
 /* ---- Which packets -------------------------------------------------------------------------- */
@@ -239,9 +240,7 @@ struct vl_fault_event_counters {
 	X(connections_forgotten, "connections", "gave way to a newer one, as the table was full")
 
 struct vl_fault_counters {
-#define VL_FAULT_COUNTER_FIELD(name, unit, meaning) uint64_t name;
-	VL_FAULT_COUNTERS(VL_FAULT_COUNTER_FIELD)
-#undef VL_FAULT_COUNTER_FIELD
+	VL_FAULT_COUNTERS(VL_COUNTER_FIELD)
 };
 
 struct vl_fault;

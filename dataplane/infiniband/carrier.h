@@ -24,6 +24,8 @@
 #ifndef VERBLINE_INFINIBAND_CARRIER_H
 #define VERBLINE_INFINIBAND_CARRIER_H
 
+#include "transport/counter_field.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -60,9 +62,7 @@ enum vl_carrier_kind {
 	X(rx_strangers, "dropped: of a session that is not the other end's")
 
 struct vl_carrier_counters {
-#define VL_CARRIER_COUNTER(name, meaning) uint64_t name;
-	VL_CARRIER_COUNTERS(VL_CARRIER_COUNTER)
-#undef VL_CARRIER_COUNTER
+	VL_CARRIER_COUNTERS(VL_COUNTER_FIELD)
 };
 
 /* One end of one link. */

@@ -24,6 +24,7 @@
 #include "dataplane/frame.h"
 #include "dataplane/infiniband/arbiter.h"
 #include "dataplane/infiniband/flow_control.h"
+#include "transport/counter_field.h"
 
 #define VL_INFINIBAND_DEFAULT_BUFFER 65536u
 /* A packet with 4096 bytes of payload and its longest headers. */
@@ -84,13 +85,11 @@ struct vl_infiniband_port_config {
 	X(discards_lifetime, "packets", "longer in the switch than the limit")
 
 struct vl_infiniband_port_counters {
-#define VL_INFINIBAND_FIELD(name, unit, meaning) uint64_t name;
-	VL_INFINIBAND_PORT_COUNTERS(VL_INFINIBAND_FIELD)
+	VL_INFINIBAND_PORT_COUNTERS(VL_COUNTER_FIELD)
 };
 
 struct vl_infiniband_lane_counters {
-	VL_INFINIBAND_LANE_COUNTERS(VL_INFINIBAND_FIELD)
-#undef VL_INFINIBAND_FIELD
+	VL_INFINIBAND_LANE_COUNTERS(VL_COUNTER_FIELD)
 };
 
 struct vl_infiniband_port {

@@ -16,6 +16,7 @@
 #include <infiniband/verbs.h>
 
 #include "dataplane/frame.h"
+#include "transport/counter_field.h"
 
 struct vl_ip;
 
@@ -56,9 +57,7 @@ struct vl_ip_config {
 	X(evicted, "neighbours", "forgotten for a newer one, as the table was full")
 
 struct vl_ip_counters {
-#define VL_IP_COUNTER_FIELD(name, unit, meaning) uint64_t name;
-	VL_IP_COUNTERS(VL_IP_COUNTER_FIELD)
-#undef VL_IP_COUNTER_FIELD
+	VL_IP_COUNTERS(VL_COUNTER_FIELD)
 };
 
 /* NULL with -EINVAL or -ENOMEM in *error. */

@@ -17,6 +17,7 @@
 #include "dataplane/port/port.h"
 #include "dataplane/runtime/mempool.h"
 #include "dataplane/worker.h"
+#include "transport/counter_field.h"
 
 /* Beside those of the endpoint. */
 #define VL_ENDPOINT_STAGE_COUNTERS(X)                                                              \
@@ -24,9 +25,7 @@
 	X(tx_refused, "bursts", "that the port did not take whole at once")
 
 struct vl_endpoint_stage_counters {
-#define VL_ENDPOINT_STAGE_FIELD(name, unit, meaning) uint64_t name;
-	VL_ENDPOINT_STAGE_COUNTERS(VL_ENDPOINT_STAGE_FIELD)
-#undef VL_ENDPOINT_STAGE_FIELD
+	VL_ENDPOINT_STAGE_COUNTERS(VL_COUNTER_FIELD)
 };
 
 /* Buffers that a stage holds ready: as many frames as it makes while a line of memory comes from

@@ -24,6 +24,7 @@
 #include "dataplane/frame.h"
 #include "dataplane/runtime/error.h"
 #include "transport/cc/cc.h"
+#include "transport/counter_field.h"
 #include "transport/wire/packet.h"
 #include "transport/wire/path.h"
 
@@ -146,9 +147,7 @@ uint32_t vl_stream_size_range(uint32_t first, uint32_t last, uint32_t step,
 	X(arrears_dropped, "ns", "of sending time lost, as frames were asked for too late")
 
 struct vl_stream_counters {
-#define VL_STREAM_COUNTER_FIELD(name, unit, meaning) uint64_t name;
-	VL_STREAM_COUNTERS(VL_STREAM_COUNTER_FIELD)
-#undef VL_STREAM_COUNTER_FIELD
+	VL_STREAM_COUNTERS(VL_COUNTER_FIELD)
 };
 
 struct vl_stream_flow_report {

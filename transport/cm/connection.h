@@ -33,6 +33,7 @@
 #include "transport/cm/message.h"
 #include "transport/cm/rdma_ip.h"
 #include "transport/cm/reason.h"
+#include "transport/counter_field.h"
 #include "transport/verbline.h"
 
 struct vl_cm;
@@ -275,9 +276,7 @@ const char *vl_cm_state_name(enum vl_cm_state state);
 	X(send_dropped, "messages", "answers not sent, as too many waited")
 
 struct vl_cm_counters {
-#define VL_CM_COUNTER_FIELD(name, unit, meaning) uint64_t name;
-	VL_CM_COUNTERS(VL_CM_COUNTER_FIELD)
-#undef VL_CM_COUNTER_FIELD
+	VL_CM_COUNTERS(VL_COUNTER_FIELD)
 };
 const struct vl_cm_counters *vl_cm_counters(const struct vl_cm *cm);
 
