@@ -212,8 +212,7 @@ static int show_ready(const struct vl_command *command, const char *name)
 
 static int print_keys(void)
 {
-	const struct vl_infiniband_cc_description *adapter;
-	const struct vl_dcqcn_description *parameter;
+	const struct vl_cc_description *parameter;
 
 	printf("Keys of a scenario file. Values have units: 100Gb/s, 64KiB, 10us, 5%%. Defaults "
 	       "are "
@@ -227,9 +226,9 @@ static int print_keys(void)
 	}
 	printf("\nInfiniBand's (infiniband.congestion_control.parameters): name, unit, default, "
 	       "meaning.\n\n");
-	for (unsigned int i = 0; (adapter = vl_infiniband_cc_describe(i)); i++)
-		printf("  %-30s %-9s %7u  %s\n", adapter->name, adapter->unit, adapter->value,
-		       adapter->meaning);
+	for (unsigned int i = 0; (parameter = vl_infiniband_cc_describe(i)); i++)
+		printf("  %-30s %-9s %7u  %s\n", parameter->name, parameter->unit, parameter->value,
+		       parameter->meaning);
 	return VL_EXIT_OK;
 }
 

@@ -88,8 +88,7 @@ static int generate_completion(const struct vl_command *const *commands, unsigne
 
 static void document_parameters(FILE *file)
 {
-	const struct vl_infiniband_cc_description *adapter;
-	const struct vl_dcqcn_description *parameter;
+	const struct vl_cc_description *parameter;
 
 	fputs("\n## congestion_control.parameters\n\nDCQCN's, by NVIDIA's names.\n\n"
 	      "| parameter | unit | nvidia | paper | range | meaning "
@@ -102,9 +101,10 @@ static void document_parameters(FILE *file)
 	fputs("\n## infiniband.congestion_control.parameters\n\n"
 	      "| parameter | unit | default | range | meaning |\n|---|---|---|---|---|\n",
 	      file);
-	for (unsigned int i = 0; (adapter = vl_infiniband_cc_describe(i)); i++)
-		fprintf(file, "| `%s` | %s | %u | %u to %u | %s |\n", adapter->name, adapter->unit,
-			adapter->value, adapter->least, adapter->most, adapter->meaning);
+	for (unsigned int i = 0; (parameter = vl_infiniband_cc_describe(i)); i++)
+		fprintf(file, "| `%s` | %s | %u | %u to %u | %s |\n", parameter->name,
+			parameter->unit, parameter->value, parameter->least, parameter->most,
+			parameter->meaning);
 }
 
 static int generate_keys(const char *path)

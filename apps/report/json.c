@@ -65,16 +65,15 @@ static json_t *times_json(const struct vl_histogram *times)
 /* What a flow was run with, every parameter. */
 static json_t *cc_json(const struct vl_cc_parameters *cc)
 {
-	const struct vl_dcqcn_description *description;
+	const struct vl_cc_description *description;
 	json_t *object = json_object(), *parameters = json_object();
-	const char *field;
 
 	json_object_set_new(object, "algorithm", json_string(cc->algorithm->name));
 	json_object_set_new(object, "fixed_rate_bps", whole(cc->fixed_rate));
 	json_object_set_new(object, "initial_rate_bps", whole(cc->initial_rate));
 	for (unsigned int i = 0; (description = vl_dcqcn_describe(i)); i++) {
-		field = (const char *)&cc->dcqcn + description->offset;
-		json_object_set_new(parameters, description->name, whole(*(const uint32_t *)field));
+		json_object_set_new(parameters, description->name,
+				    whole(vl_cc_parameter(&cc->dcqcn, description)));
 	}
 	json_object_set_new(object, "dcqcn", parameters);
 	return object;

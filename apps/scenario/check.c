@@ -5,6 +5,7 @@
 
 #include "apps/scenario/scenario.h"
 
+#include "apps/scenario/cc_parameters.h"
 #include "apps/scenario/switch_config.h"
 #include "apps/scenario/switch_source.h"
 #include "apps/sonic/switch_config.h"
@@ -24,60 +25,9 @@ static const char *const transport_names[] = {"RC", "UC", "UD"};
 
 /* ---- Congestion control ------------------------------------------------------------------ */
 
-static const struct vl_dcqcn_description *find_parameter(const char *name, const char **nearest)
-{
-	const struct vl_dcqcn_description *description;
-	const char *names[64];
-	unsigned int count;
-
-	for (count = 0; (description = vl_dcqcn_describe(count)) && count < 63; count++) {
-		if (!strcmp(description->name, name))
-			return description;
-		names[count] = description->name;
-	}
-	names[count] = NULL;
-	*nearest = vl_nearest(name, names);
-	return NULL;
-}
-
-static void set_parameter(struct vl_loader *loader, struct vl_scenario_cc *cc,
-			  const yaml_node_pair_t *pair)
-{
-	const char *name = vl_node_text(loader, pair->key);
-	const char *text = vl_node_text(loader, pair->value);
-	const struct vl_dcqcn_description *description;
-	const char *nearest = NULL;
-	char path[160], error[256];
-	uint64_t value;
-
-	description = name ? find_parameter(name, &nearest) : NULL;
-	if (!description) {
-		vl_problem_add(loader->problems, vl_node_place(loader, pair->key),
-			       cc->parameters.path, "unknown parameter '%.40s'%s%s%s",
-			       name ? name : "", nearest ? "; did you mean '" : "",
-			       nearest ? nearest : "; 'verbline lab --keys' lists all",
-			       nearest ? "'?" : "");
-		return;
-	}
-	snprintf(path, sizeof(path), "%s.%s", cc->parameters.path, name);
-	if (!text) {
-		vl_problem_add(loader->problems, vl_node_place(loader, pair->value), path,
-			       "must be a whole number, in %s", description->unit);
-		return;
-	}
-	if (vl_quantity_parse(VL_QUANTITY_COUNT, text, description->least, description->most,
-			      &value, error, sizeof(error)))
-		vl_problem_add(loader->problems, vl_node_place(loader, pair->value), path,
-			       "%s (%s)", error, description->unit);
-	else
-		vl_dcqcn_set(&cc->resolved.dcqcn, name, value);
-}
-
 void vl_scenario_check_cc(struct vl_loader *loader, struct vl_scenario_cc *cc)
 {
 	static const char *const profiles[] = {"nvidia", "paper"};
-	const yaml_node_t *parameters;
-	const yaml_node_pair_t *pair;
 	bool is_fixed;
 
 	cc->resolved.algorithm = vl_cc_find(vl_cc_name(cc->algorithm));
@@ -91,17 +41,8 @@ void vl_scenario_check_cc(struct vl_loader *loader, struct vl_scenario_cc *cc)
 	if (!is_fixed && cc->rate)
 		vl_section_problem(loader, &cc->section, "rate",
 				   "is for algorithm fixed only; take it out, or choose fixed");
-	if (!cc->parameters.node)
-		return;
-	parameters = yaml_document_get_node(loader->document, cc->parameters.node);
-	if (parameters->type != YAML_MAPPING_NODE) {
-		vl_problem_add(loader->problems, vl_node_place(loader, cc->parameters.node),
-			       cc->parameters.path, "must be a mapping: lines of 'name: number'");
-		return;
-	}
-	for (pair = parameters->data.mapping.pairs.start; pair < parameters->data.mapping.pairs.top;
-	     pair++)
-		set_parameter(loader, cc, pair);
+	vl_scenario_read_cc_parameters(loader, &cc->parameters, vl_dcqcn_describe,
+				       &cc->resolved.dcqcn);
 }
 
 /* ---- Switches ---------------------------------------------------------------------------- */

@@ -5,14 +5,14 @@
 
 #include "apps/scenario/infiniband.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "apps/quantity.h"
+#include "apps/scenario/cc_parameters.h"
 #include "apps/scenario/problem.h"
 #include "apps/scenario/scenario.h"
 #include "dataplane/fabric/rate.h"
 #include "dataplane/workload/metrics.h"
+
+#include <stdio.h>
 
 /* Bytes, the least that is worked out. */
 #define LEAST_BUFFER 65536u
@@ -100,53 +100,11 @@ static void check_arbitration(struct vl_loader *loader, struct vl_scenario_infin
 				   "is too small; allowed is 1Mb/s to 4Tb/s, or 0 for at once");
 }
 
-static void set_parameter(struct vl_loader *loader, struct vl_scenario_infiniband_cc *cc,
-			  const yaml_node_pair_t *pair)
-{
-	const struct vl_infiniband_cc_description *description = NULL, *found;
-	const char *name = vl_node_text(loader, pair->key);
-	const char *text = vl_node_text(loader, pair->value);
-	char path[160], error[256];
-	uint64_t value;
-
-	for (unsigned int i = 0; name && !description && (found = vl_infiniband_cc_describe(i));
-	     i++) {
-		if (!strcmp(found->name, name))
-			description = found;
-	}
-	if (!description) {
-		vl_problem_add(loader->problems, vl_node_place(loader, pair->key),
-			       cc->parameters.path,
-			       "unknown parameter '%.40s'; 'verbline lab --keys' lists all",
-			       name ? name : "");
-		return;
-	}
-	snprintf(path, sizeof(path), "%.80s.%s", cc->parameters.path, name);
-	if (!text || vl_quantity_parse(VL_QUANTITY_COUNT, text, description->least,
-				       description->most, &value, error, sizeof(error)))
-		vl_problem_add(loader->problems, vl_node_place(loader, pair->value), path,
-			       "%s (%s)", text ? error : "must be a whole number",
-			       description->unit);
-	else
-		vl_infiniband_cc_set(&cc->resolved, name, value);
-}
-
 static void check_cc(struct vl_loader *loader, struct vl_scenario_infiniband_cc *cc)
 {
-	const yaml_node_t *mapping;
-
 	vl_infiniband_cc_defaults(&cc->resolved);
-	if (!cc->parameters.node)
-		return;
-	mapping = yaml_document_get_node(loader->document, cc->parameters.node);
-	if (mapping->type != YAML_MAPPING_NODE) {
-		vl_problem_add(loader->problems, vl_node_place(loader, cc->parameters.node),
-			       cc->parameters.path, "must be a mapping: lines of 'name: number'");
-		return;
-	}
-	for (const yaml_node_pair_t *pair = mapping->data.mapping.pairs.start;
-	     pair < mapping->data.mapping.pairs.top; pair++)
-		set_parameter(loader, cc, pair);
+	vl_scenario_read_cc_parameters(loader, &cc->parameters, vl_infiniband_cc_describe,
+				       &cc->resolved);
 	if (vl_infiniband_cc_check(&cc->resolved))
 		vl_section_problem(loader, &cc->section, "parameters",
 				   "have ccti_min above ccti_limit");

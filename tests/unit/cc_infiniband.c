@@ -139,7 +139,7 @@ static void test_slow_line(void)
 static void test_parameters(void)
 {
 	struct vl_cc_parameters parameters = make_parameters();
-	const struct vl_infiniband_cc_description *description;
+	const struct vl_cc_description *description;
 
 	CU_ASSERT_EQUAL(vl_cc_check(&parameters), 0);
 	CU_ASSERT_PTR_EQUAL(vl_cc_find("infiniband"), &vl_cc_infiniband);

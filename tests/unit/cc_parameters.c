@@ -63,7 +63,7 @@ static void test_profiles(void)
 static void test_parameters(void)
 {
 	struct vl_dcqcn_parameters values;
-	const struct vl_dcqcn_description *description;
+	const struct vl_cc_description *description;
 	unsigned int n;
 
 	CU_ASSERT_EQUAL_FATAL(vl_dcqcn_profile(&values, "paper"), 0);

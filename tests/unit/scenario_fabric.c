@@ -404,6 +404,9 @@ static void test_infiniband(void)
 		"f.yaml:4:67: infiniband.congestion_control.parameters.ccti_min: '128' is too "
 		"large; "
 		"allowed is 0 to 127 (entries)\n");
+	refused(LEAVES FLOW "infiniband: {congestion_control: {parameters: {ccti_tmer: 1}}}\n",
+		"f.yaml:4:48: infiniband.congestion_control.parameters: unknown parameter "
+		"'ccti_tmer'; did you mean 'ccti_timer'?\n");
 	refused(LEAVES FLOW
 		"infiniband: {congestion_control: {parameters: {ccti_min: 9, ccti_limit: 3}}}\n",
 		"f.yaml:4:47: infiniband.congestion_control.parameters: have ccti_min above "

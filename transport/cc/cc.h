@@ -146,13 +146,27 @@ int vl_dcqcn_set(struct vl_dcqcn_parameters *parameters, const char *name, uint6
  * another algorithm). The algorithms rely on it. */
 int vl_cc_check(const struct vl_cc_parameters *parameters);
 
-struct vl_dcqcn_description {
+/* A parameter of an algorithm. */
+struct vl_cc_description {
 	const char *name, *unit, *meaning;
-	uint32_t least, most, paper, nvidia;
-	uint32_t offset; /* of the field in struct vl_dcqcn_parameters */
+	uint32_t least, most;
+	/* The default: of either of dcqcn's profiles; of infiniband. */
+	union {
+		struct {
+			uint32_t paper, nvidia;
+		};
+		uint32_t value;
+	};
+	uint32_t offset; /* of the field, a uint32_t, in the algorithm's parameters */
 };
+/* The field's value. parameters: struct vl_dcqcn_parameters or vl_infiniband_cc_parameters. */
+uint32_t vl_cc_parameter(const void *parameters, const struct vl_cc_description *description);
+/* -ERANGE: the value is not allowed. */
+int vl_cc_set_parameter(void *parameters, const struct vl_cc_description *description,
+			uint64_t value);
+
 /* The n-th parameter, NULL past the last. */
-const struct vl_dcqcn_description *vl_dcqcn_describe(unsigned int n);
+const struct vl_cc_description *vl_dcqcn_describe(unsigned int n);
 
 /* The defaults, with a table whose entry n pauses for n / 8 of a packet's time. */
 void vl_infiniband_cc_defaults(struct vl_infiniband_cc_parameters *parameters);
@@ -166,13 +180,8 @@ int vl_infiniband_cct_set(struct vl_infiniband_cc_parameters *parameters, uint32
 /* 0, or -EINVAL: a parameter outside its range, or ccti_min above ccti_limit. */
 int vl_infiniband_cc_check(const struct vl_infiniband_cc_parameters *parameters);
 
-struct vl_infiniband_cc_description {
-	const char *name, *unit, *meaning;
-	uint32_t value, least, most; /* value: the default */
-	uint32_t offset;             /* of the field in struct vl_infiniband_cc_parameters */
-};
 /* The n-th parameter, NULL past the last. */
-const struct vl_infiniband_cc_description *vl_infiniband_cc_describe(unsigned int n);
+const struct vl_cc_description *vl_infiniband_cc_describe(unsigned int n);
 
 /*
  * Notification point, per QP (Zhu et al. 2015, section 3.1): a CE packet is answered with a CNP at

@@ -4,15 +4,15 @@
 /* Parameters of InfiniBand's congestion control by name. */
 
 #include "transport/cc/cc.h"
+#include "transport/cc/description.h"
 
 #include <errno.h>
 #include <stddef.h>
-#include <string.h>
 
 #define COUNT(array)  (sizeof(array) / sizeof((array)[0]))
 #define DEFAULT_SHIFT 3u
 
-static const struct vl_infiniband_cc_description descriptions[] = {
+static const struct vl_cc_description descriptions[] = {
 #define DESCRIPTION(name_, value_, least_, most_, unit_, meaning_)                                 \
 	{                                                                                          \
 		.name = #name_,                                                                    \
@@ -27,16 +27,10 @@ static const struct vl_infiniband_cc_description descriptions[] = {
 #undef DESCRIPTION
 };
 
-static void store(struct vl_infiniband_cc_parameters *parameters,
-		  const struct vl_infiniband_cc_description *description, uint32_t value)
-{
-	memcpy((char *)parameters + description->offset, &value, sizeof(value));
-}
-
 void vl_infiniband_cc_defaults(struct vl_infiniband_cc_parameters *parameters)
 {
 	for (size_t i = 0; i < COUNT(descriptions); i++)
-		store(parameters, &descriptions[i], descriptions[i].value);
+		vl_cc_set_parameter(parameters, &descriptions[i], descriptions[i].value);
 	for (uint32_t i = 0; i < VL_CCT_ENTRIES; i++)
 		parameters->cct[i] = (uint16_t)(DEFAULT_SHIFT << VL_CCT_SHIFT | i);
 }
@@ -44,15 +38,7 @@ void vl_infiniband_cc_defaults(struct vl_infiniband_cc_parameters *parameters)
 int vl_infiniband_cc_set(struct vl_infiniband_cc_parameters *parameters, const char *name,
 			 uint64_t value)
 {
-	for (size_t i = 0; i < COUNT(descriptions); i++) {
-		if (strcmp(descriptions[i].name, name))
-			continue;
-		if (value < descriptions[i].least || value > descriptions[i].most)
-			return -ERANGE;
-		store(parameters, &descriptions[i], (uint32_t)value);
-		return 0;
-	}
-	return -ENOENT;
+	return vl_cc_table_set(VL_CC_TABLE(descriptions), parameters, name, value);
 }
 
 int vl_infiniband_cct_set(struct vl_infiniband_cc_parameters *parameters, uint32_t entry,
@@ -64,19 +50,14 @@ int vl_infiniband_cct_set(struct vl_infiniband_cc_parameters *parameters, uint32
 	return 0;
 }
 
-const struct vl_infiniband_cc_description *vl_infiniband_cc_describe(unsigned int n)
+const struct vl_cc_description *vl_infiniband_cc_describe(unsigned int n)
 {
-	return n < COUNT(descriptions) ? &descriptions[n] : NULL;
+	return vl_cc_table_at(VL_CC_TABLE(descriptions), n);
 }
 
 int vl_infiniband_cc_check(const struct vl_infiniband_cc_parameters *parameters)
 {
-	for (size_t i = 0; i < COUNT(descriptions); i++) {
-		uint32_t value;
-
-		memcpy(&value, (const char *)parameters + descriptions[i].offset, sizeof(value));
-		if (value < descriptions[i].least || value > descriptions[i].most)
-			return -EINVAL;
-	}
+	if (vl_cc_table_check(VL_CC_TABLE(descriptions), parameters, false))
+		return -EINVAL;
 	return parameters->ccti_min <= parameters->ccti_limit ? 0 : -EINVAL;
 }

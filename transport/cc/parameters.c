@@ -4,6 +4,7 @@
 /* Algorithms and parameters by name. */
 
 #include "transport/cc/cc.h"
+#include "transport/cc/description.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@ static const struct vl_cc_algorithm *const algorithms[] = {
 	&vl_cc_infiniband,
 };
 
-static const struct vl_dcqcn_description descriptions[] = {
+static const struct vl_cc_description descriptions[] = {
 #define DESCRIPTION(name_, paper_, nvidia_, least_, most_, unit_, meaning_)                        \
 	{                                                                                          \
 		.name = #name_,                                                                    \
@@ -48,12 +49,6 @@ const char *vl_cc_name(unsigned int n)
 	return n < COUNT(algorithms) ? algorithms[n]->name : NULL;
 }
 
-static void store(struct vl_dcqcn_parameters *parameters,
-		  const struct vl_dcqcn_description *description, uint32_t value)
-{
-	memcpy((char *)parameters + description->offset, &value, sizeof(value));
-}
-
 int vl_dcqcn_profile(struct vl_dcqcn_parameters *parameters, const char *profile)
 {
 	bool is_paper = !strcmp(profile, "paper");
@@ -61,27 +56,19 @@ int vl_dcqcn_profile(struct vl_dcqcn_parameters *parameters, const char *profile
 	if (!is_paper && strcmp(profile, "nvidia"))
 		return -EINVAL;
 	for (size_t i = 0; i < COUNT(descriptions); i++)
-		store(parameters, &descriptions[i],
-		      is_paper ? descriptions[i].paper : descriptions[i].nvidia);
+		vl_cc_set_parameter(parameters, &descriptions[i],
+				    is_paper ? descriptions[i].paper : descriptions[i].nvidia);
 	return 0;
 }
 
 int vl_dcqcn_set(struct vl_dcqcn_parameters *parameters, const char *name, uint64_t value)
 {
-	for (size_t i = 0; i < COUNT(descriptions); i++) {
-		if (strcmp(descriptions[i].name, name))
-			continue;
-		if (value < descriptions[i].least || value > descriptions[i].most)
-			return -ERANGE;
-		store(parameters, &descriptions[i], (uint32_t)value);
-		return 0;
-	}
-	return -ENOENT;
+	return vl_cc_table_set(VL_CC_TABLE(descriptions), parameters, name, value);
 }
 
-const struct vl_dcqcn_description *vl_dcqcn_describe(unsigned int n)
+const struct vl_cc_description *vl_dcqcn_describe(unsigned int n)
 {
-	return n < COUNT(descriptions) ? &descriptions[n] : NULL;
+	return vl_cc_table_at(VL_CC_TABLE(descriptions), n);
 }
 
 int vl_cc_check(const struct vl_cc_parameters *parameters)
@@ -92,14 +79,7 @@ int vl_cc_check(const struct vl_cc_parameters *parameters)
 		return -EINVAL;
 	if (parameters->algorithm == &vl_cc_fixed && parameters->fixed_rate < VL_CC_LEAST_RATE)
 		return -EINVAL;
-	for (size_t i = 0; i < COUNT(descriptions); i++) {
-		uint32_t value;
-
-		memcpy(&value, (const char *)&parameters->dcqcn + descriptions[i].offset,
-		       sizeof(value));
-		if ((value < descriptions[i].least && (is_dcqcn || value)) ||
-		    value > descriptions[i].most)
-			return -EINVAL;
-	}
+	if (vl_cc_table_check(VL_CC_TABLE(descriptions), &parameters->dcqcn, !is_dcqcn))
+		return -EINVAL;
 	return vl_infiniband_cc_check(&parameters->infiniband);
 }
