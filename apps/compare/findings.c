@@ -10,10 +10,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* A bystander that takes so much longer is a victim. */
-#define MUCH_LONGER 1.25
-#define MUCH_LESS   0.90
-#define UNEVEN      0.95
+#define UNEVEN 0.95
 
 static void add(char **texts, unsigned int *count, const char *format, va_list arguments)
 {
@@ -390,12 +387,6 @@ static void say_fairness(const struct vl_findings_view *view)
 		label(view, most, first), vl_findings_value(view, most, VL_METRIC_jain_index));
 }
 
-/* Whether a class does that much worse than at its best point. */
-static bool is_much_worse(const struct vl_victim *victim, double p99, double goodput)
-{
-	return p99 > MUCH_LONGER * victim->best_p99 || goodput < MUCH_LESS * victim->best_goodput;
-}
-
 /* " So it is on ... and ...": the points but the worst where it is a victim too. */
 static void name_others(const struct vl_findings_view *view, const struct vl_victim *victim,
 			char *text, size_t size)
@@ -418,7 +409,7 @@ static void name_others(const struct vl_findings_view *view, const struct vl_vic
 		vl_comparison_times(comparison, point, victim->class_number, times);
 		p99 = times->count ? (double)vl_histogram_percentile(times, 0.99) : INFINITY;
 		goodput = vl_comparison_class_goodput(comparison, point, victim->class_number);
-		if (!is_much_worse(victim, p99, goodput) || used >= size)
+		if (!vl_findings_is_much_worse(victim, p99, goodput) || used >= size)
 			continue;
 		vl_plan_point_label(comparison->plan, point, name);
 		used += (size_t)snprintf(
@@ -554,51 +545,4 @@ void vl_findings_make(const struct vl_comparison *comparison, struct vl_findings
 	free(view.figures);
 	free(view.points);
 	free(view.whole);
-}
-
-/* ---- Victims -------------------------------------------------------------------------------- */
-
-bool vl_compare_bystander(const struct vl_comparison *comparison, unsigned int class_number,
-			  struct vl_victim *victim)
-{
-	struct vl_histogram *times = malloc(sizeof(*times));
-	const struct vl_record *record;
-	unsigned int count = 0, point;
-	double p99;
-
-	*victim = (struct vl_victim){.class_number = class_number};
-	for (unsigned int group = 0; times && group < comparison->plan->group_count; group++) {
-		point = vl_comparison_shown_point(comparison, group);
-		record = point == UINT_MAX ? NULL : vl_comparison_record(comparison, point);
-		if (!record || class_number >= record->head.class_count)
-			continue;
-		if (record->classes[class_number].crosses_bottleneck) {
-			count = 0;
-			break;
-		}
-		memset(times, 0, sizeof(*times));
-		vl_comparison_times(comparison, point, class_number, times);
-		p99 = times->count ? (double)vl_histogram_percentile(times, 0.99) : INFINITY;
-		if (!count || p99 < victim->best_p99) {
-			victim->best = point;
-			victim->best_p99 = p99;
-		}
-		if (!count || p99 > victim->worst_p99) {
-			victim->worst = point;
-			victim->worst_p99 = p99;
-		}
-		count++;
-	}
-	free(times);
-	if (count < 2 || isinf(victim->best_p99))
-		return false;
-	victim->best_goodput = vl_comparison_class_goodput(comparison, victim->best, class_number);
-	victim->worst_goodput =
-		vl_comparison_class_goodput(comparison, victim->worst, class_number);
-	return true;
-}
-
-bool vl_compare_is_victim(const struct vl_victim *victim)
-{
-	return is_much_worse(victim, victim->worst_p99, victim->worst_goodput);
 }

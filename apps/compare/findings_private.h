@@ -44,6 +44,9 @@ void vl_findings_limit(struct vl_findings *findings, const char *format, ...)
 
 /* findings_sweep.c: the best and the worst points of a sweep, and what each parameter does. */
 void vl_findings_say_sweep(const struct vl_comparison *comparison, struct vl_findings *findings);
+/* findings_victims.c: whether a class does so much worse than at its best point that it is a
+ * victim. */
+bool vl_findings_is_much_worse(const struct vl_victim *victim, double p99, double goodput);
 /* findings_limits.c */
 void vl_findings_say_limits(const struct vl_findings_view *view);
 
