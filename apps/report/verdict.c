@@ -87,6 +87,12 @@ static void say_failures(const struct vl_results *results, FILE *out)
 			unfinished, results->qp_count);
 }
 
+static bool has_lifetimes(const struct vl_scenario *scenario)
+{
+	return vl_scenario_is_infiniband(scenario) &&
+	       (scenario->infiniband.lifetime || scenario->infiniband.head_of_queue_lifetime);
+}
+
 static void say_deadlock(const struct vl_results *results, FILE *out)
 {
 	const struct vl_deadlock_result *deadlock = &results->deadlock;
@@ -114,6 +120,9 @@ static void say_deadlock(const struct vl_results *results, FILE *out)
 	else
 		fprintf(out, "each of these %u links waits until there is room behind the next. ",
 			deadlock->count);
+	if (has_lifetimes(results->scenario))
+		fprintf(out, "It ends when packets in it are dropped for their age, and may come "
+			     "again. ");
 	fprintf(out, "Paths without a circle (up-down), or fewer hops, avoid it. ");
 }
 
