@@ -391,6 +391,7 @@ void vl_scenario_check(struct vl_loader *loader, struct vl_scenario *scenario)
 	check_starts(loader, scenario);
 	check_outstanding(loader, scenario);
 	check_outputs(loader, scenario);
-	if (!vl_scenario_find_bottleneck(loader->arena, scenario))
+	/* It takes a scenario that holds up: without a cable there is no port to choose. */
+	if (!loader->problems->count && !vl_scenario_find_bottleneck(loader->arena, scenario))
 		loader->out_of_memory = true;
 }

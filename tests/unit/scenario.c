@@ -327,6 +327,15 @@ static void test_references(void)
 						"and a port as SWITCH:NEIGHBOUR\n");
 }
 
+/* Whatever is missing, the rest is checked all the same. */
+static void test_nothing_linked(void)
+{
+	refused("name: t\nendpoints: [{name: a}]\nworkloads: [{name: w, kind: incast}]\n",
+		"f.yaml:1:1: links: is missing; it is a list of links, each of both directions\n"
+		"f.yaml:3:29: workloads[0].kind: one rank has nobody to talk to; it takes 2 at "
+		"least\n");
+}
+
 static void test_contradictions(void)
 {
 	refused(BASE "congestion_control: {algorithm: fixed}\n",
@@ -524,6 +533,7 @@ static const struct test tests[] = {
 	{"shapes", test_shapes},
 	{"units_and_bounds", test_units_and_bounds},
 	{"references", test_references},
+	{"nothing_linked", test_nothing_linked},
 	{"contradictions", test_contradictions},
 	{"many", test_many},
 	{"overrides", test_overrides},
