@@ -3,20 +3,23 @@
 
 #include "apps/lab_deadlock.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define MOVES UINT64_MAX
 #define NONE  UINT32_MAX
+/* Of the run: what stands still for less may be a pause that ends. */
+#define LEAST_PART 0.05
 
 struct vl_lab_deadlock {
 	const struct vl_lab_fabric *fabric;
 	const struct vl_scenario *scenario;
 	uint64_t *since; /* by port: ns from which it stands still; MOVES: it does not */
-	/* Of the search, by node. */
-	unsigned int *next_port; /* to be looked at */
-	unsigned int *entered;   /* the port on the path that leads on from it; NONE: not on it */
-	unsigned int *path;      /* nodes */
-	bool *done;
+	/* Of the search, by port. */
+	unsigned int *next_port; /* of the node that it leads to: to be looked at */
+	bool *is_on_path, *is_done;
+	unsigned int *path;    /* ports; of the search for a way nodes */
+	unsigned int *entered; /* by node: the port that the way comes by; NONE: none yet */
 };
 
 struct vl_lab_deadlock *vl_lab_deadlock_create(const struct vl_lab_fabric *fabric)
@@ -30,19 +33,18 @@ struct vl_lab_deadlock *vl_lab_deadlock_create(const struct vl_lab_fabric *fabri
 	deadlock->fabric = fabric;
 	deadlock->scenario = scenario;
 	deadlock->since = malloc(ports * sizeof(*deadlock->since));
-	deadlock->next_port = calloc(nodes, sizeof(*deadlock->next_port));
-	deadlock->entered = malloc(nodes * sizeof(*deadlock->entered));
-	deadlock->path = calloc(nodes, sizeof(*deadlock->path));
-	deadlock->done = calloc(nodes, sizeof(*deadlock->done));
-	if (!deadlock->since || !deadlock->next_port || !deadlock->entered || !deadlock->path ||
-	    !deadlock->done) {
+	deadlock->next_port = calloc(ports, sizeof(*deadlock->next_port));
+	deadlock->is_on_path = calloc(ports, sizeof(*deadlock->is_on_path));
+	deadlock->is_done = calloc(ports, sizeof(*deadlock->is_done));
+	deadlock->path = calloc(ports + nodes, sizeof(*deadlock->path));
+	deadlock->entered = calloc(nodes, sizeof(*deadlock->entered));
+	if (!deadlock->since || !deadlock->next_port || !deadlock->is_on_path ||
+	    !deadlock->is_done || !deadlock->path || !deadlock->entered) {
 		vl_lab_deadlock_destroy(deadlock);
 		return NULL;
 	}
 	for (size_t i = 0; i < ports; i++)
 		deadlock->since[i] = MOVES;
-	for (size_t i = 0; i < nodes; i++)
-		deadlock->entered[i] = NONE;
 	return deadlock;
 }
 
@@ -52,9 +54,10 @@ void vl_lab_deadlock_destroy(struct vl_lab_deadlock *deadlock)
 		return;
 	free(deadlock->since);
 	free(deadlock->next_port);
-	free(deadlock->entered);
+	free(deadlock->is_on_path);
+	free(deadlock->is_done);
 	free(deadlock->path);
-	free(deadlock->done);
+	free(deadlock->entered);
 	free(deadlock);
 }
 
@@ -75,18 +78,35 @@ void vl_lab_deadlock_update(struct vl_lab_deadlock *deadlock,
 	}
 }
 
-/* The circle is the end of the path, from a node that it comes back to. */
+static unsigned int sender_of(const struct vl_results *results, unsigned int at)
+{
+	return results->links[at].node;
+}
+
+/* Whether a link joins two switches and has stood still for so long that no pause explains it. */
+static bool stands(const struct vl_lab_deadlock *deadlock, unsigned int at,
+		   const struct vl_results *results)
+{
+	const struct vl_scenario *scenario = deadlock->scenario;
+	double least = LEAST_PART * (double)results->end;
+
+	return deadlock->since[at] != MOVES && scenario->nodes[sender_of(results, at)].sw &&
+	       scenario->nodes[scenario->ports[at].neighbour].sw &&
+	       (double)(results->end - deadlock->since[at]) >=
+		       fmax(least, (double)scenario->sample_interval);
+}
+
+/* The circle is the end of the path, from a link that it comes back to. */
 static void take_circle(const struct vl_lab_deadlock *deadlock, unsigned int length,
-			unsigned int node, struct vl_results *results)
+			unsigned int link, struct vl_results *results)
 {
 	struct vl_deadlock_result *result = &results->deadlock;
 	unsigned int start = 0, at;
 
-	while (deadlock->path[start] != node)
+	while (deadlock->path[start] != link)
 		start++;
 	for (unsigned int i = start; i < length; i++) {
-		at = deadlock->scenario->nodes[deadlock->path[i]].first_port +
-		     deadlock->entered[deadlock->path[i]];
+		at = deadlock->path[i];
 		if (deadlock->since[at] > result->since)
 			result->since = deadlock->since[at];
 		if (result->count < VL_MAX_DEADLOCK_LINKS)
@@ -95,32 +115,34 @@ static void take_circle(const struct vl_lab_deadlock *deadlock, unsigned int len
 	}
 }
 
-/* Depth first over links that stand still. True: a circle was found. */
+/* Depth first over links that stand still, from one to those that go on from its end. What came by
+ * a link never goes back to where it came from: two switches that pause each other are no circle.
+ * True: a circle was found. */
 static bool search(struct vl_lab_deadlock *deadlock, unsigned int root, struct vl_results *results)
 {
 	const struct vl_scenario *scenario = deadlock->scenario;
-	unsigned int length = 1, node, port, at, next;
+	unsigned int length = 1, at, node, next;
 
 	deadlock->path[0] = root;
+	deadlock->is_on_path[root] = true;
 	while (length) {
-		node = deadlock->path[length - 1];
-		if (deadlock->next_port[node] == scenario->nodes[node].ports) {
-			deadlock->done[node] = true;
-			deadlock->entered[node] = NONE;
+		at = deadlock->path[length - 1];
+		node = scenario->ports[at].neighbour;
+		if (deadlock->next_port[at] == scenario->nodes[node].ports) {
+			deadlock->is_done[at] = true;
+			deadlock->is_on_path[at] = false;
 			length--;
 			continue;
 		}
-		port = deadlock->next_port[node]++;
-		at = scenario->nodes[node].first_port + port;
-		next = scenario->ports[at].neighbour;
-		if (deadlock->since[at] == MOVES || !scenario->nodes[next].sw ||
-		    deadlock->done[next])
+		next = scenario->nodes[node].first_port + deadlock->next_port[at]++;
+		if (deadlock->is_done[next] || !stands(deadlock, next, results) ||
+		    scenario->ports[next].neighbour == sender_of(results, at))
 			continue;
-		deadlock->entered[node] = port;
-		if (deadlock->entered[next] != NONE) {
+		if (deadlock->is_on_path[next]) {
 			take_circle(deadlock, length, next, results);
 			return true;
 		}
+		deadlock->is_on_path[next] = true;
 		deadlock->path[length++] = next;
 	}
 	return false;
@@ -175,11 +197,6 @@ static bool find_way(struct vl_lab_deadlock *deadlock, unsigned int from, unsign
 	return false;
 }
 
-static unsigned int sender_of(const struct vl_results *results, unsigned int at)
-{
-	return results->links[at].node;
-}
-
 /* The link at, and the way back from its far end. */
 static void take_way(const struct vl_lab_deadlock *deadlock, unsigned int at,
 		     struct vl_results *results)
@@ -223,10 +240,9 @@ static void search_partly(struct vl_lab_deadlock *deadlock, struct vl_results *r
 
 void vl_lab_deadlock_finish(struct vl_lab_deadlock *deadlock, struct vl_results *results)
 {
-	const struct vl_scenario *scenario = deadlock->scenario;
-
-	for (unsigned int i = scenario->endpoint_count; i < scenario->node_count; i++) {
-		if (!deadlock->done[i] && search(deadlock, i, results))
+	for (unsigned int at = 0; at < results->link_count; at++) {
+		if (!deadlock->is_done[at] && stands(deadlock, at, results) &&
+		    search(deadlock, at, results))
 			return;
 	}
 	if (*results->possible_deadlock)

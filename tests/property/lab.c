@@ -359,6 +359,36 @@ static void test_deadlock(void)
 	vl_scenario_free(scenario);
 }
 
+/* Two switches whose receivers hold up what comes from the other one: at many an end of the run
+ * both directions between them are paused, and yet all of it moves on. */
+static void test_pauses_of_each_other_are_no_deadlock(void)
+{
+	static const char text[] = "name: two\nfabric: pfc\nwarm_up: 0\nsample_interval: 2us\n"
+				   "endpoints: [{name: a, count: 6}, {name: b, count: 6}]\n"
+				   "switches: [{name: s1, buffer: 4MB}, {name: s2, buffer: 4MB}]\n"
+				   "links: [{from: a, to: s1}, {from: b, to: s2},\n"
+				   "  {from: s1, to: s2, rate: 400Gb/s}]\n"
+				   "flows: [{name: f, from: a, to: b1, size: 1MiB, depth: 8},\n"
+				   "  {name: g, from: b, to: a1, size: 1MiB, depth: 8}]\n";
+	static const char *const ends[] = {"duration=3333333ns", "duration=3402100ns",
+					   "duration=3500100ns", "duration=3777777ns"};
+
+	for (unsigned int i = 0; i < 4; i++) {
+		struct vl_texts overrides = {{ends[i]}, 1};
+		struct vl_results results;
+		struct vl_scenario *scenario;
+
+		memset(&problems, 0, sizeof(problems));
+		scenario = vl_scenario_parse(text, strlen(text), &overrides, &problems);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);
+		run(scenario, &results, NULL);
+		CU_ASSERT_EQUAL(results.deadlock.count, 0);
+		CU_ASSERT_TRUE(results.totals.pfc_pause_tx > 0);
+		vl_results_release(&results);
+		vl_scenario_free(scenario);
+	}
+}
+
 /* Rings along the rails have each link to themselves: bus bandwidth is the line's, less what
  * headers take (4096 of 4178 bytes) and what the steps wait for each other. */
 static void test_rails(void)
@@ -413,6 +443,7 @@ static const struct test tests[] = {
 	{"fluid", test_fluid},
 	{"head_of_line", test_head_of_line},
 	{"deadlock", test_deadlock},
+	{"pauses_of_each_other_are_no_deadlock", test_pauses_of_each_other_are_no_deadlock},
 	{"rails", test_rails},
 	{"leaf_spine_incast", test_leaf_spine_incast},
 };
