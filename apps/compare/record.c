@@ -67,23 +67,25 @@ static void keep_times(struct vl_record *record, struct vl_record_class *class,
 	class->slot_count = *next - class->first_slot;
 }
 
-/* A workload's times are known by their percentiles: so many values that have the same. */
+/* A workload's times are known by their percentiles, each of which is the value at a rank: so many
+ * values that have the same. */
 static void spread_times(const struct vl_distribution *from, struct vl_histogram *times)
 {
-	double part, value;
+	double count = (double)from->count, before, value;
 
-	for (uint64_t i = 1; i <= from->count; i++) {
-		part = (double)i / (double)from->count;
-		if (i == from->count)
+	for (uint64_t rank = 1; rank <= from->count; rank++) {
+		before = (double)(rank - 1) / count;
+		/* A percentile's rank is rounded up. */
+		if (rank == from->count)
 			value = from->most;
-		else if (part > 0.99)
-			value = from->p999 < from->most || part > 0.999 ? from->p999
-									: from->points[99];
+		else if (before < 0.99)
+			value = from->points[(unsigned int)(before * 100 + 1e-9) + 1];
 		else
-			value = from->points[(unsigned int)ceil(part * 100 - 1e-9)];
+			value = from->p999 < from->most || before >= 0.999 ? from->p999
+									   : from->points[99];
 		vl_histogram_record(times, (uint64_t)(value + 0.5));
 	}
-	times->sum = from->mean * (double)from->count;
+	times->sum = from->mean * count;
 }
 
 static void keep_jobs(struct vl_record_jobs *jobs, const struct vl_workload_result *result)

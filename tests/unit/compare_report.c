@@ -229,6 +229,50 @@ static void long_series_keep_their_area_and_their_peaks(void)
 	vl_scenario_free(scenario);
 }
 
+/* Percentiles of the distribution that a record keeps of a workload's times are those of the times
+ * themselves, however many there are: to the width of a slot. */
+static void workloads_keep_their_percentiles(void)
+{
+	static const double parts[] = {0.1, 0.5, 0.9, 0.99, 0.999, 1};
+	static const uint64_t counts[] = {1, 2, 3, 7, 56, 101, 150, 999, 1000, 1550, 10001};
+	static const char text[] = "name: one\nduration: 1ms\n"
+				   "endpoints: [{name: a}, {name: b}]\n"
+				   "links: [{from: a, to: b}]\n"
+				   "workloads: [{name: w, kind: permutation}]\n";
+	struct vl_problems problems = {0};
+	struct vl_scenario *scenario = vl_scenario_parse(text, strlen(text), NULL, &problems);
+	struct vl_histogram *times = malloc(sizeof(*times));
+
+	CU_ASSERT_FATAL(scenario && times);
+	for (unsigned int i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		struct vl_workload_result workload = {.workload = scenario->workloads.elements};
+		struct vl_results results = {
+			.scenario = scenario, .workloads = &workload, .workload_count = 1};
+		struct vl_values values = {0};
+		struct vl_record *record;
+
+		for (uint64_t n = 1; n <= counts[i]; n++)
+			CU_ASSERT_FATAL(vl_values_add(&values, 1000 * (double)n * (double)n));
+		workload.metrics.transfer_times = vl_values_distribution(&values);
+		record = vl_record_create(&results);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(record);
+		memset(times, 0, sizeof(*times));
+		vl_record_add_times(record, &record->classes[0], times);
+		CU_ASSERT_EQUAL(times->count, counts[i]);
+		for (unsigned int n = 0; n < sizeof(parts) / sizeof(parts[0]); n++) {
+			double rank = ceil(parts[n] * (double)counts[i] - 1e-9);
+			double value = 1000 * rank * rank;
+
+			CU_ASSERT_DOUBLE_EQUAL((double)vl_histogram_percentile(times, parts[n]),
+					       value, value / 100);
+		}
+		vl_record_destroy(record);
+		free(values.list);
+	}
+	free(times);
+	vl_scenario_free(scenario);
+}
+
 /* Two leaves, one spine: what fills the spine's port to the second leaf. */
 static void workloads_cross_what_lies_on_their_shortest_ways(void)
 {
@@ -354,6 +398,7 @@ static const struct test tests[] = {
 	{"a_record_crosses_unchanged", a_record_crosses_unchanged},
 	{"long_series_keep_their_area_and_their_peaks",
 	 long_series_keep_their_area_and_their_peaks},
+	{"workloads_keep_their_percentiles", workloads_keep_their_percentiles},
 	{"workloads_cross_what_lies_on_their_shortest_ways",
 	 workloads_cross_what_lies_on_their_shortest_ways},
 	{"plans_are_all_combinations_in_order", plans_are_all_combinations_in_order},
