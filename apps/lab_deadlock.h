@@ -4,8 +4,8 @@
 /*
  * Watches for links between switches that stand still for each other: packets wait, the line is
  * held (by PFC, or for want of credits), nothing moves from one reading to the next, and a circle
- * of such links closes. A circle that is still there at the end, and has stood for a good part of the
- * run, is a deadlock.
+ * of such links closes. A circle that is still there at the end, and has stood for a good part of
+ * the run, is a deadlock.
  */
 #ifndef VERBLINE_APPS_LAB_DEADLOCK_H
 #define VERBLINE_APPS_LAB_DEADLOCK_H
