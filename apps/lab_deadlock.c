@@ -150,26 +150,20 @@ static bool search(struct vl_lab_deadlock *deadlock, unsigned int root, struct v
 
 /* ---- Circles of which other processes run a part ----------------------------------------- */
 
-/* Of what stands still here for less, workers that were kept from running may be the cause, ns. */
-#define LEAST_TIME UINT64_C(100000000)
-
 static bool is_elsewhere(const struct vl_lab_deadlock *deadlock, unsigned int node)
 {
 	return deadlock->fabric->nodes[node].worker >= VL_LAB_MAX_WORKERS;
 }
 
 /* Whether a link of a node may be part of a circle: it stands still, or is not seen. */
-static bool may_stand(const struct vl_lab_deadlock *deadlock, unsigned int node, unsigned int at,
-		      uint64_t end)
+static bool may_stand(const struct vl_lab_deadlock *deadlock, unsigned int node, unsigned int at)
 {
-	return is_elsewhere(deadlock, node) ||
-	       (deadlock->since[at] != MOVES && deadlock->since[at] + LEAST_TIME <= end);
+	return is_elsewhere(deadlock, node) || deadlock->since[at] != MOVES;
 }
 
 /* The shortest way from a node to another one over switches and such links, but for a link from the
  * one right to the other. Into deadlock->entered: by node, the link that the way comes by. */
-static bool find_way(struct vl_lab_deadlock *deadlock, unsigned int from, unsigned int to,
-		     uint64_t end)
+static bool find_way(struct vl_lab_deadlock *deadlock, unsigned int from, unsigned int to)
 {
 	const struct vl_scenario *scenario = deadlock->scenario;
 	unsigned int head = 0, tail = 0;
@@ -186,7 +180,7 @@ static bool find_way(struct vl_lab_deadlock *deadlock, unsigned int from, unsign
 
 			if (next == from || !scenario->nodes[next].sw ||
 			    deadlock->entered[next] != NONE || (node == from && next == to) ||
-			    !may_stand(deadlock, node, at, end))
+			    !may_stand(deadlock, node, at))
 				continue;
 			deadlock->entered[next] = at;
 			if (next == to)
@@ -230,21 +224,44 @@ static void search_partly(struct vl_lab_deadlock *deadlock, struct vl_results *r
 		unsigned int node = sender_of(results, at), next = results->links[at].neighbour;
 
 		if (is_elsewhere(deadlock, node) || !scenario->nodes[node].sw ||
-		    !scenario->nodes[next].sw || !may_stand(deadlock, node, at, results->end) ||
-		    !find_way(deadlock, next, node, results->end))
+		    !scenario->nodes[next].sw || !may_stand(deadlock, node, at) ||
+		    !find_way(deadlock, next, node))
 			continue;
 		take_way(deadlock, at, results);
 		return;
 	}
 }
 
+/* Workers that are kept from running stand still, too: for so long, and for a good part of the run.
+ */
+#define LEAST_LIVE_TIME UINT64_C(100000000)
+#define LEAST_LIVE_PART 5
+
+static void forget_short_stops(struct vl_lab_deadlock *deadlock, uint64_t end)
+{
+	uint64_t least =
+		end / LEAST_LIVE_PART > LEAST_LIVE_TIME ? end / LEAST_LIVE_PART : LEAST_LIVE_TIME;
+
+	for (unsigned int i = 0; i < 2 * deadlock->scenario->cable_count; i++) {
+		if (deadlock->since[i] != MOVES && deadlock->since[i] + least > end)
+			deadlock->since[i] = MOVES;
+	}
+}
+
 void vl_lab_deadlock_finish(struct vl_lab_deadlock *deadlock, struct vl_results *results)
 {
+	const struct vl_scenario *scenario = deadlock->scenario;
+
+	/* What InfiniBand's routes allow is known. */
+	if (vl_scenario_is_infiniband(scenario) && !*results->possible_deadlock)
+		return;
+	if (results->is_live)
+		forget_short_stops(deadlock, results->end);
 	for (unsigned int at = 0; at < results->link_count; at++) {
 		if (!deadlock->is_done[at] && stands(deadlock, at, results) &&
 		    search(deadlock, at, results))
 			return;
 	}
-	if (*results->possible_deadlock)
+	if (vl_scenario_is_infiniband(scenario))
 		search_partly(deadlock, results);
 }
