@@ -186,6 +186,7 @@ static void send(struct cm_pair *pair, unsigned int from, const uint8_t *data, u
 	CU_ASSERT_EQUAL(vl_cm_decode(&message, packet.payload, packet.payload_length),
 			VL_CM_RESULT_ok);
 	pair->sent[from][(message.attribute_id - 0x10) & 31]++;
+	pair->traffic_class[from][(message.attribute_id - 0x10) & 31] = packet.traffic_class;
 	if (pair->hook && !pair->hook(pair, from, &message))
 		return;
 	if (pair->options.loss && draw(pair, 1000) < pair->options.loss)

@@ -35,10 +35,11 @@ struct cm_pair {
 	/* Sees each datagram that leaves a side; false: it is lost. */
 	bool (*hook)(struct cm_pair *pair, unsigned int from, const struct vl_cm_message *message);
 	void *hook_data;
-	uint32_t sent[2][32];        /* by attribute - 0x10 */
-	uint64_t allocations;        /* in all */
-	int64_t memory_in_use;       /* bytes */
-	struct cm_pair_frame **heap; /* by time */
+	uint32_t sent[2][32];         /* by attribute - 0x10 */
+	uint8_t traffic_class[2][32]; /* likewise, of the last */
+	uint64_t allocations;         /* in all */
+	int64_t memory_in_use;        /* bytes */
+	struct cm_pair_frame **heap;  /* by time */
 	uint32_t heap_count, heap_size, sequence;
 };
 

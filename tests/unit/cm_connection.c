@@ -8,6 +8,41 @@
 #include <errno.h>
 #include <string.h>
 
+/* Every datagram of a connection goes in its class, also an answer that no connection sends. */
+static void test_class(void)
+{
+	static const struct {
+		unsigned int side;
+		enum vl_cm_attribute attribute;
+	} sent[] = {
+		{0, VL_CM_REQ}, {1, VL_CM_REP}, {0, VL_CM_RTU}, {0, VL_CM_DREQ}, {1, VL_CM_DREP}};
+
+	for (unsigned int ipv6 = 0; ipv6 < 2; ipv6++) {
+		const struct cm_pair_options options = {.ipv6 = ipv6};
+		struct cm_scene scene;
+		struct vl_cm_connect_param param;
+		struct vl_cm_connection *connection;
+		int error = 0;
+
+		cm_scene_open(&scene, &options);
+		param = cm_scene_param(&scene);
+		param.traffic_class = 26 << 2 | VL_ECN_ECT0;
+		connection = vl_cm_connect(scene.pair->cm[0], &param, scene.pair->now, &error);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(connection);
+		cm_pair_run(scene.pair, SECOND);
+		CU_ASSERT_EQUAL(vl_cm_disconnect(connection, scene.pair->now), 0);
+		cm_pair_run(scene.pair, SECOND);
+		for (unsigned int i = 0; i < sizeof(sent) / sizeof(sent[0]); i++) {
+			CU_ASSERT_EQUAL(cm_scene_sent(&scene, sent[i].side, sent[i].attribute), 1);
+			CU_ASSERT_EQUAL(
+				scene.pair->traffic_class[sent[i].side][sent[i].attribute - 0x10] >>
+					2,
+				26);
+		}
+		cm_scene_close(&scene);
+	}
+}
+
 static void test_open_and_release(void)
 {
 	struct cm_scene scene;
@@ -298,6 +333,7 @@ int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 		{"open and release", test_open_and_release},
+		{"the class of a connection's datagrams", test_class},
 		{"attributes of the QPs", test_attributes},
 		{"a peer that wants no ACK timeout", test_no_ack_timeout},
 		{"a request is refused", test_refused},

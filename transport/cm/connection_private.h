@@ -21,6 +21,7 @@ struct vl_cm_datagram {
 	union ibv_gid source;
 	uint8_t sgid_index; /* of the address that it was sent to */
 	uint8_t priority;
+	uint8_t traffic_class; /* without its ECN bits; an answer goes in the same */
 	uint8_t mac[6];
 };
 

@@ -12,7 +12,8 @@
 #define POLL_BUDGET 64
 #define QKEY        UINT32_C(0x80010000)
 #define GSI_QPN     1
-#define IPV4_OFFSET 20                  /* of the header in the GRH's place, A17.4.5 */
+#define IPV4_OFFSET 20 /* of the header in the GRH's place, A17.4.5 */
+#define DSCP_BITS   0xfc
 #define SEND_FLAG   (UINT64_C(1) << 32) /* in wr_id: a send buffer's index follows */
 
 static uint8_t *receive_buffer(const struct vl_cm *cm, uint64_t index)
@@ -204,7 +205,9 @@ void vl_cm_answer(struct vl_cm *cm, const struct vl_cm_datagram *datagram,
 		  const struct vl_cm_message *message, uint64_t now)
 {
 	struct ibv_ah_attr attr = {
-		.grh = {.dgid = datagram->source, .sgid_index = datagram->sgid_index},
+		.grh = {.dgid = datagram->source,
+			.sgid_index = datagram->sgid_index,
+			.traffic_class = datagram->traffic_class},
 		.sl = datagram->priority,
 		.is_global = 1,
 		.port_num = 1,
@@ -251,7 +254,7 @@ static void map_ipv4(union ibv_gid *gid, const uint8_t address[4])
 	memcpy(gid->raw + 12, address, 4);
 }
 
-/* Where it comes from, by the 40 bytes before it. */
+/* Where it comes from and in which class, by the 40 bytes before it. */
 static bool read_addresses(const struct vl_cm *cm, const uint8_t *grh,
 			   struct vl_cm_datagram *datagram)
 {
@@ -260,9 +263,11 @@ static bool read_addresses(const struct vl_cm *cm, const uint8_t *grh,
 	if (grh[0] >> 4 == 6) {
 		memcpy(&datagram->source, grh + 8, sizeof(datagram->source));
 		memcpy(&destination, grh + 24, sizeof(destination));
+		datagram->traffic_class = (uint8_t)(grh[0] << 4 | grh[1] >> 4) & DSCP_BITS;
 	} else {
 		map_ipv4(&datagram->source, grh + IPV4_OFFSET + 12);
 		map_ipv4(&destination, grh + IPV4_OFFSET + 16);
+		datagram->traffic_class = grh[IPV4_OFFSET + 1] & DSCP_BITS;
 	}
 	return find_sgid_index(cm, &destination, &datagram->sgid_index);
 }
