@@ -67,9 +67,9 @@ static const struct vl_field event_fields[] = {
 		     "what nth, every and count are counted for: endpoint, or each connection "
 		     "[endpoint]"),
 	QUANTITY_FIELD("from", from, DURATION, 0, 1000 * HOUR,
-		       "not before this time after the first packet [0s]"),
+		       "not before this time after the first packet that events may act on [0s]"),
 	QUANTITY_FIELD("until", until, DURATION, 1, 1000 * HOUR,
-		       "not after this time after the first packet [to the end]"),
+		       "not after this time after that packet [to the end]"),
 	/* What is done */
 	QUANTITY_FIELD("copies", copies, COUNT, 1, 64, "duplicate: how many more [1]"),
 	QUANTITY_FIELD("by", by, COUNT, 1, VL_FAULT_MAX_REORDER,

@@ -221,12 +221,20 @@ const char *vl_fault_action_meaning(enum vl_fault_action_kind kind)
 
 /* ---- The filter ----------------------------------------------------------------------------- */
 
+/* Times count from the first packet that is not the testers' own: how long they take to set
+ * themselves up says nothing of when there is anything to act on. Where there is a spared service,
+ * the connection manager's datagrams may be its own. */
+static bool is_for_events(const struct vl_fault *fault, const struct vl_fault_packet *packet)
+{
+	if (packet->is_management)
+		return !fault->config.spared_service;
+	return !vl_fault_is_spared(packet->connection);
+}
+
 static bool begin(struct vl_fault *fault, struct vl_fault_packet *packet,
 		  enum vl_direction direction, struct vl_frame *frame, uint64_t now)
 {
 	vl_fault_comment_clear(fault);
-	if (fault->start == UINT64_MAX)
-		fault->start = now;
 	if (vl_parse(&packet->parsed, VL_LINK_ETHERNET, frame->data, frame->length,
 		     frame->length) != VL_PARSE_ok)
 		return false;
@@ -239,6 +247,8 @@ static bool begin(struct vl_fault *fault, struct vl_fault_packet *packet,
 	packet->psn = 0;
 	packet->message = 0;
 	vl_fault_track(fault, packet);
+	if (fault->start == UINT64_MAX && is_for_events(fault, packet))
+		fault->start = now;
 	return true;
 }
 

@@ -222,7 +222,7 @@ static bool fits_address(const struct vl_fault_match *match, const struct vl_fau
 static bool is_in_time(const struct vl_fault *fault, const struct vl_fault_match *match,
 		       uint64_t now)
 {
-	uint64_t age = now - fault->start;
+	uint64_t age = fault->start == UINT64_MAX ? 0 : now - fault->start;
 
 	return age >= match->from && (!match->until || age < match->until);
 }

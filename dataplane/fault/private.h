@@ -148,7 +148,7 @@ struct vl_fault_list {
 struct vl_fault {
 	struct vl_fault_config config;
 	struct vl_random random;
-	uint64_t start; /* ns, of the first frame; UINT64_MAX: none yet */
+	uint64_t start; /* ns, what times count from; UINT64_MAX: nothing yet */
 	struct vl_fault_counters counters;
 	struct vl_fault_event_counters *event_counters;
 	/* By event, for each connection and, the last one, for those that count all together. One

@@ -236,6 +236,43 @@ static void test_spared_connection(void)
 	vl_memory_frame_pool_release(&pool);
 }
 
+/* However long the testers took to set themselves up, times count from the first packet of others.
+ */
+static void test_time_of_spared(void)
+{
+	struct vl_fault_event event = marker();
+	const struct vl_fault_config config = {
+		.events = &event, .event_count = 1, .spared_service = CONTROL_SERVICE};
+	static const struct {
+		uint32_t qpn;
+		uint64_t time;
+		bool is_marked;
+	} frames[] = {{0x22, 4000, false},   {0x23, 5000000, false}, {0x23, 5000999, false},
+		      {0x23, 5001000, true}, {0x22, 5001500, false}, {0x23, 5001999, true},
+		      {0x23, 5002000, false}};
+	struct vl_memory_frame_pool pool;
+	struct vl_frame_filter filter;
+	struct vl_fault *fault;
+	struct vl_frame *frame;
+
+	event.match.from = 1000;
+	event.match.until = 2000;
+	vl_memory_frame_pool_init(&pool, 0, 0);
+	frame = vl_frame_get(&pool.pool);
+	fault = vl_fault_create(&config, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(fault);
+	filter = vl_fault_filter(fault);
+	connect(&filter, &pool.pool, CONTROL_SERVICE, 0x22);
+	for (uint32_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
+		write_frame(frame, 1, frames[i].qpn, i);
+		CU_ASSERT_TRUE(filter.receive(filter.context, frame, frames[i].time));
+		CU_ASSERT_EQUAL((frame->data[15] & 3) == VL_ECN_CE, frames[i].is_marked);
+	}
+	vl_fault_destroy(fault);
+	vl_frame_free(frame);
+	vl_memory_frame_pool_release(&pool);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -243,6 +280,7 @@ int main(int argc, char **argv)
 		{"held_too_long", test_held_too_long},
 		{"management", test_management},
 		{"spared_connection", test_spared_connection},
+		{"time_of_spared", test_time_of_spared},
 	};
 
 	return RUN_SUITE("fault_frames", tests, argc, argv);
