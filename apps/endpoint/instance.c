@@ -57,13 +57,19 @@ static bool serves(const struct vl_instance *instance, enum vl_instance_service 
 	return instance->config.services & (1u << service);
 }
 
+/* Where who comes and goes is told; NULL: nowhere. */
+static struct vl_notices *comings_and_goings(const struct vl_instance *instance)
+{
+	return instance->config.quiet ? NULL : instance->notices;
+}
+
 static int open_udaddy_server(struct vl_instance *instance, uint64_t now)
 {
 	const struct vl_udaddy_config config = {
 		.device = instance->endpoint->device,
 		.cm = instance->cm,
 		.port = VL_UDADDY_PORT,
-		.notices = instance->config.quiet ? NULL : instance->notices,
+		.notices = comings_and_goings(instance),
 	};
 	int error = 0;
 
@@ -109,7 +115,7 @@ static int open_service(struct vl_instance *instance, enum vl_instance_service s
 		.notification = config->notification,
 		.arrival_port = config->port,
 		.tell = tell_of_control,
-		.tell_context = instance->notices,
+		.tell_context = comings_and_goings(instance),
 	};
 	int error = 0;
 
@@ -325,7 +331,7 @@ static int open_sessions(struct vl_instance *instance, uint64_t now)
 		.traffic_class = config->traffic_class,
 		.service_level = config->service_level,
 		.path_mtu = config->path_mtu,
-		.notices = config->quiet ? NULL : instance->notices,
+		.notices = comings_and_goings(instance),
 	};
 	int error = 0;
 
