@@ -3,6 +3,8 @@
 
 #include "apps/gen/application.h"
 
+#include "apps/host/addresses.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -250,6 +252,7 @@ static void connect_given(struct gen_application *application, uint64_t now)
 					     .address = given->remote_address,
 					     .length = given->has_memory ? UINT64_MAX : 0,
 					     .rkey = given->rkey};
+	char text[VL_ADDRESS_TEXT];
 	int status = 0;
 
 	for (uint32_t i = 0; i < GIVEN_BATCH && application->given_connected < share->count; i++) {
@@ -260,8 +263,10 @@ static void connect_given(struct gen_application *application, uint64_t now)
 		if (status == -EAGAIN)
 			return;
 		if (status) {
-			gen_application_fail(application, "queue pair %u cannot be connected: %s%s",
-					     share->first + n, strerror(-status),
+			gen_application_fail(application,
+					     "queue pair %u cannot be connected to %s: %s%s",
+					     share->first + n, vl_address_text(&peer.gid, text),
+					     strerror(-status),
 					     status == -EINVAL && !given->has_memory
 						     ? "; WRITE, READ and atomics need "
 						       "--remote-addr and --rkey"

@@ -5,6 +5,8 @@
 
 #include "apps/gen/report.h"
 
+#include "apps/endpoint/status.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,9 +62,12 @@ static void add_share(struct gen_group_result *result, const struct gen_share_re
 	result->held_back += share->final.totals.held_back;
 	result->put_off += share->final.totals.put_off;
 	result->asked += gen_share_asked(share->share);
-	for (uint32_t n = 0; n < share->share->count; n++)
+	for (uint32_t n = 0; n < share->share->count; n++) {
 		result->cnp_rx +=
 			vl_qp_counters(vl_generate_group_qp(share->share->qps, n))->cnp_rx;
+		if (result->failure == IBV_WC_SUCCESS)
+			result->failure = vl_generate_group_progress(share->share->qps, n)->status;
+	}
 	vl_histogram_add(&result->completion, &share->share->completion);
 	vl_histogram_add(&result->pacing, &share->share->pacing);
 	if (share->end.time <= share->begin.time)
@@ -266,9 +271,12 @@ unsigned int gen_checks(const struct gen_run *run, const struct gen_group_result
 		*check = (struct gen_check){.name = "queue pairs"};
 		check->passed = !result->failed && !result->unfinished;
 		snprintf(check->text, sizeof(check->text),
-			 "group %s: %u of %llu failed, %u did not complete what they had posted",
+			 "group %s: %u of %llu failed%s%s, %u did not complete what they had "
+			 "posted",
 			 result->group->name, result->failed,
-			 (unsigned long long)result->group->qps, result->unfinished);
+			 (unsigned long long)result->group->qps, result->failed ? ": " : "",
+			 result->failed ? vl_wc_status_name(result->failure) : "",
+			 result->unfinished);
 		/* Queue pairs that start one after the other and have a number of messages end one
 		 * after the other. */
 		if (result->expected > 0 && result->seconds > 0 && !run->interrupted &&

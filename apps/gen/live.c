@@ -3,6 +3,7 @@
 
 #include "apps/gen/live.h"
 
+#include "apps/gen/report.h"
 #include "apps/quantity.h"
 #include "apps/view/draw.h"
 
@@ -137,8 +138,8 @@ static void draw_history(const struct gen_live *live, const struct row *row, uns
 
 static void draw_numbers(const char *name, const struct row *row, FILE *out)
 {
-	fprintf(out, "%-*.*s %s%9.3f%s %12.0f  ", NAME_WIDTH, NAME_WIDTH, name, VL_BOLD,
-		row->rate / 1e9, VL_PLAIN, row->message_rate);
+	fprintf(out, "%-*.*s %s%9.*f%s %12.0f  ", NAME_WIDTH, NAME_WIDTH, name, VL_BOLD,
+		gen_rate_decimals(row->rate), row->rate / 1e9, VL_PLAIN, row->message_rate);
 }
 
 static void draw_rows(const struct gen_live *live, FILE *out)
@@ -230,8 +231,9 @@ static void print_line(const struct gen_live *live, const struct gen_live_readin
 	/* Streams alone: theirs. */
 	struct row sum = groups ? sum_of(live, 0, groups) : sum_of(live, 0, live->row_count);
 
-	fprintf(live->out, "%8.0f %12.3f %12.0f %9llu %9llu %9u %9u\n",
-		(double)elapsed / (double)SECOND, sum.rate / 1e9, sum.message_rate,
+	fprintf(live->out, "%8.0f %12.*f %12.0f %9llu %9llu %9u %9u\n",
+		(double)elapsed / (double)SECOND, gen_rate_decimals(sum.rate), sum.rate / 1e9,
+		sum.message_rate,
 		(unsigned long long)(now->data_frames_retransmitted -
 				     before->data_frames_retransmitted),
 		(unsigned long long)(now->cnp_rx - before->cnp_rx), reading->active,

@@ -27,6 +27,7 @@ struct gen_group_result {
 	uint64_t held_back, put_off;
 	uint64_t cnp_rx;             /* of its queue pairs */
 	uint32_t failed, unfinished; /* queue pairs */
+	enum ibv_wc_status failure;  /* of the first that failed */
 	struct vl_histogram completion, pacing;
 	/* Of messages with immediate data, as the peer found it; the worst clock of its shares. */
 	struct vl_one_way one_way;
@@ -58,6 +59,12 @@ struct gen_check {
  * has. Returns how many there are. */
 unsigned int gen_checks(const struct gen_run *run, const struct gen_group_result *groups,
 			struct gen_check checks[GEN_MAX_CHECKS]);
+
+/* Of a rate in Gb/s, so that slow ones are not all zeros. */
+static inline int gen_rate_decimals(double bits_per_second)
+{
+	return bits_per_second < 1e9 ? 6 : 3;
+}
 
 void gen_report_tables(const struct gen_run *run, const struct gen_group_result *groups,
 		       bool each_qp, FILE *out);

@@ -347,6 +347,14 @@ static void add_peer(struct gen_run *run, const struct gen_application *applicat
 #undef ADD_COUNTER
 }
 
+/* Where workers are kept from their CPUs, readings are rare: none may fall into most of the time
+ * that there was, and what a sliver of it shows is not the run. */
+static bool is_most_of_it(const struct gen_share_result *result)
+{
+	return result->end.time > result->begin.time &&
+	       2 * (result->end.time - result->begin.time) >= result->stop - result->begin.time;
+}
+
 /* The last messages of a share that did not run until its end. */
 static void close_window(struct gen_share_result *result)
 {
@@ -355,7 +363,7 @@ static void close_window(struct gen_share_result *result)
 	result->final.totals = totals;
 	if (!result->begin.time || totals.active ||
 	    (result->stop != UINT64_MAX && totals.last_completion >= result->stop &&
-	     result->end.time))
+	     is_most_of_it(result)))
 		return;
 	if (totals.last_completion > result->begin.time)
 		result->end = (struct gen_reading){totals.last_completion, totals};

@@ -3,6 +3,7 @@
 
 #include "apps/gen/streams.h"
 
+#include "apps/gen/report.h"
 #include "dataplane/runtime/host.h"
 
 #include <errno.h>
@@ -423,9 +424,10 @@ void gen_streams_print(const struct gen_streams *streams, bool heading, FILE *ou
 				 100 * (gen_stream_sent(stream) / stream->asked - 1));
 		}
 		fprintf(out,
-			"  %-16s %6" PRIu64 " %14" PRIu64 " %12.3f %14s %12s %9" PRIu64 " %9" PRIu64
+			"  %-16s %6" PRIu64 " %14" PRIu64 " %12.*f %14s %12s %9" PRIu64 " %9" PRIu64
 			"\n",
 			stream->config->name, stream->config->flows, counters->frames_tx,
+			gen_rate_decimals(gen_stream_line_rate(stream) * 1e9),
 			gen_stream_line_rate(stream), asked, off, counters->ack_rx,
 			counters->cnp_rx);
 	}

@@ -3,6 +3,7 @@
 
 #include "apps/gen/report.h"
 
+#include "apps/endpoint/status.h"
 #include "dataplane/runtime/host.h"
 
 #include <inttypes.h>
@@ -18,23 +19,33 @@ static const double parts[] = {0.5, 0.9, 0.99, 0.999, 0.9999};
 static void print_groups(const struct gen_run *run, const struct gen_group_result *groups,
 			 FILE *out)
 {
-	fprintf(out, "  %-16s %6s %12s %12s %14s %12s %12s\n", "group", "QPs", "goodput",
+	bool grows = false;
+
+	fprintf(out, "  %-16s %6s %12s %12s %15s %15s %10s\n", "group", "QPs", "goodput",
 		"messages", "asked", "sent", "off");
-	fprintf(out, "  %-16s %6s %12s %12s %14s %12s %12s\n", "", "", "Gb/s", "1/s", "", "", "%");
+	fprintf(out, "  %-16s %6s %12s %12s %15s %15s %10s\n", "", "", "Gb/s", "1/s", "", "", "%");
 	for (unsigned int i = 0; i < run->config->groups.count; i++) {
 		const struct gen_group_result *result = &groups[i];
 		bool counts_messages = result->counts == VL_RATE_OF_MESSAGES;
 		double unit = counts_messages ? 1 : 1e9;
+		const char *name = counts_messages ? "1/s" : "Gb/s";
 
-		fprintf(out, "  %-16s %6" PRIu64 " %12.3f %12.0f", result->group->name,
-			result->group->qps, result->goodput / 1e9, result->message_rate);
-		if (result->asked > 0)
-			fprintf(out, " %9.6g %-4s %12.6g %12.4f\n", result->asked / unit,
-				counts_messages ? "1/s" : "Gb/s", result->sent / unit,
-				100 * (result->sent - result->asked) / result->asked);
+		fprintf(out, "  %-16s %6" PRIu64 " %12.*f %12.0f", result->group->name,
+			result->group->qps, gen_rate_decimals(result->goodput),
+			result->goodput / 1e9, result->message_rate);
+		if (!(result->asked > 0))
+			fprintf(out, " %15s\n", "all that goes");
+		else if (!(result->expected > 0))
+			fprintf(out, " %10.6g %-4s %15s\n", result->asked / unit, name, "nothing");
 		else
-			fprintf(out, " %14s\n", "all that goes");
+			fprintf(out, " %10.6g %-4s %10.6g %-4s %10.4f\n", result->expected / unit,
+				name, result->sent / unit, name,
+				100 * (result->sent - result->expected) / result->expected);
+		grows = grows ||
+			(result->asked > 0 && (result->group->ramp || result->group->stagger));
 	}
+	if (grows)
+		fprintf(out, "  (of rates that grow, asked is the mean over what is measured)\n");
 }
 
 static const struct vl_histogram *histogram_of(const struct gen_group_result *result, size_t offset)
@@ -130,15 +141,29 @@ static void print_one_way(const struct gen_run *run, const struct gen_group_resu
 
 /* ---- Counters ------------------------------------------------------------------------------ */
 
+static void add_qps(struct vl_counters *sum, const struct gen_share *share)
+{
+	for (uint32_t n = 0; n < share->count; n++) {
+		const struct vl_counters *counters =
+			vl_qp_counters(vl_generate_group_qp(share->qps, n));
+
+#define ADD_COUNTER(name, unit, meaning) sum->name += counters->name;
+		VL_COUNTERS(ADD_COUNTER)
+#undef ADD_COUNTER
+	}
+}
+
 static void print_counters(const struct gen_run *run, FILE *out)
 {
 	struct vl_counters here = {0};
 	bool has_peer = run->peer.qps != 0;
+	uint64_t qps = 0;
 
-	for (uint32_t i = 0; i < run->application_count; i++) {
-#define ADD_COUNTER(name, unit, meaning) here.name += run->endpoints[i].counters.name;
-		VL_COUNTERS(ADD_COUNTER)
-#undef ADD_COUNTER
+	/* The groups' queue pairs alone, as the peer counts its side of them: not those by which
+	 * the run was set up. */
+	for (uint32_t i = 0; i < run->share_count; i++) {
+		add_qps(&here, run->shares[i].share);
+		qps += run->shares[i].share->count;
 	}
 	fprintf(out, "\n  %-28s %16s%s\n", "counter", "here", has_peer ? "             peer" : "");
 #define PRINT_COUNTER(name, unit, meaning)                                                         \
@@ -150,6 +175,10 @@ static void print_counters(const struct gen_run *run, FILE *out)
 	}
 	VL_COUNTERS(PRINT_COUNTER)
 #undef PRINT_COUNTER
+	if (has_peer && run->peer.qps > qps)
+		fprintf(out,
+			"  (the peer's are with those of its %" PRIu64 " partners of streams)\n",
+			run->peer.qps - qps);
 }
 
 static void print_drops(const struct gen_run *run, FILE *out)
@@ -212,7 +241,7 @@ static void print_qps(const struct gen_run *run, FILE *out)
 {
 	uint32_t rows = 0;
 
-	fprintf(out, "\n  %-16s %6s %8s %12s %16s %12s %8s\n", "group", "n", "QPN", "messages",
+	fprintf(out, "\n  %-16s %6s %8s %12s %16s %12s  %s\n", "group", "n", "QPN", "messages",
 		"bytes", "again", "status");
 	for (uint32_t i = 0; i < run->share_count; i++) {
 		const struct gen_share *share = run->shares[i].share;
@@ -227,11 +256,11 @@ static void print_qps(const struct gen_run *run, FILE *out)
 				return;
 			}
 			fprintf(out,
-				"  %-16s %6u %#8x %12" PRIu64 " %16" PRIu64 " %12" PRIu64 " %8s\n",
+				"  %-16s %6u %#8x %12" PRIu64 " %16" PRIu64 " %12" PRIu64 "  %s\n",
 				share->group->name, share->first + n, vl_qp_number(qp),
 				progress->completed, progress->bytes,
 				vl_qp_counters(qp)->data_frames_retransmitted,
-				progress->status == IBV_WC_SUCCESS ? "" : "failed");
+				vl_wc_status_name(progress->status));
 		}
 	}
 }

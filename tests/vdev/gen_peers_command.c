@@ -54,6 +54,8 @@ static void test_control(void)
 	       "c.yaml; " BESIDE(ENDPOINT, "Listening",
 				 "$V gen c.yaml " NEAR "--json near.json --per-qp"),
 	       0, "All checks passed");
+	/* --quiet: nothing of who comes and goes. */
+	expect("grep -c '^control:' far.log", 1, "0");
 	read_json();
 	CU_ASSERT_EQUAL(of_group(0, "message_tx"), 60);
 	CU_ASSERT_EQUAL(of_group(1, "message_tx"), 20);
@@ -106,9 +108,13 @@ static void test_cm(void)
 	       1, "reject");
 }
 
-/* Two generators that are told of each other; a memory's key is the same in each run. */
+/* Two generators that are told of each other; a memory's key is the same in each run. Whom it
+ * cannot reach, and why queue pairs failed, is said. */
 static void test_given(void)
 {
+	expect("$V gen --port null --ip 10.0.0.1/24 --to 10.0.0.2 --no-hugepages --remote-qpn 2 "
+	       "--verb send -D 50ms",
+	       1, "queue pair 0 cannot be connected to 10.0.0.2: No route to host");
 	expect("$V gen --port null --ip 10.0.0.1/24 --to 10.0.0.2 --no-hugepages --remote-qpn 2 "
 	       "--verb send -D 50ms -s 3000 | sed -n 's/.*memory at \\(.*\\), .* rkey \\(.*\\)/"
 	       "--remote-addr \\1 --rkey \\2/p' > memory; cat memory",
