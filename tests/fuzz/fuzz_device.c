@@ -8,62 +8,19 @@
  * and had none, what is sent parses, and what was allocated is released.
  */
 
+#include "tests/fuzz/device.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/object/object.h"
-#include "transport/wire/icrc.h"
-#include "transport/wire/opcode.h"
-#include "transport/wire/parse.h"
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define require(condition) ((condition) ? (void)0 : fail(__LINE__, #condition))
-
-static void fail(int line, const char *condition)
+void fail(const char *file, int line, const char *condition)
 {
-	fprintf(stderr, "line %d: not so: %s\n", line, condition);
+	fprintf(stderr, "%s:%d: not so: %s\n", file, line, condition);
 	abort();
 }
-
-/* ---- The input ------------------------------------------------------------------------------ */
-
-struct input {
-	const uint8_t *next, *end;
-};
-
-static uint8_t take8(struct input *input)
-{
-	return input->next < input->end ? *input->next++ : 0;
-}
-
-static uint32_t take32(struct input *input)
-{
-	uint32_t value = 0;
-
-	for (int i = 0; i < 4; i++)
-		value = value << 8 | take8(input);
-	return value;
-}
-
-/* Mostly near zero, sometimes anything. */
-static int32_t take_distance(struct input *input)
-{
-	int8_t near = (int8_t)take8(input);
-
-	if (near == 127)
-		return (int32_t)take32(input);
-	return near > -112 && near < 112 ? near / 16 : near;
-}
-
-/* ---- Memory --------------------------------------------------------------------------------- */
-
-#define REGION  8192u /* bytes of each region, and of what lies between two */
-#define REGIONS 4u
-#define ARENA   ((2 * REGIONS + 1) * REGION)
-#define BASE    UINT64_C(0x100000) /* address of the arena's first byte */
-#define CANARY  0xa5
 
 /* What the peers or the QPs themselves may do with each. */
 static const unsigned int region_access[REGIONS] = {
@@ -73,59 +30,6 @@ static const unsigned int region_access[REGIONS] = {
 	IBV_ACCESS_REMOTE_READ,
 	IBV_ACCESS_LOCAL_WRITE,
 	IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
-};
-
-static uint64_t region_offset(uint32_t region)
-{
-	return (2 * region + 1) * (uint64_t)REGION;
-}
-
-/* ---- The device ----------------------------------------------------------------------------- */
-
-enum {
-	QP_RC,
-	QP_RC_SRQ,
-	QP_UC,
-	QP_UD,
-	QP_GSI,
-	QPS,
-};
-
-#define QKEY     0x11223344u
-#define GSI_QKEY 0x80010000u
-#define REQUESTS 4096u
-#define DEPTH    8u
-
-enum request_state {
-	REQUEST_FREE,
-	REQUEST_SEND,
-	REQUEST_RECEIVE,
-	REQUEST_SHARED_RECEIVE,
-};
-
-struct request {
-	uint8_t state; /* enum request_state: posted and not completed */
-	uint8_t qp;
-	bool may_be_silent; /* an unsignalled send: without a completion if it succeeds */
-	uint64_t length;
-};
-
-struct fuzz {
-	struct input input;
-	struct vl_device *device;
-	struct vl_pd *pd;
-	struct vl_cq *send_cq, *recv_cq;
-	struct vl_srq *srq;
-	struct vl_qp *qps[QPS];
-	struct ibv_mr *regions[REGIONS];
-	struct ibv_mw *window;
-	struct ibv_ah *ah;
-	uint8_t *arena;
-	uint64_t now;
-	size_t allocations;
-	struct request requests[REQUESTS];
-	uint32_t request_count;
-	uint64_t posted[2], completed[2]; /* sends, receives */
 };
 
 static void *allocate(void *context, size_t size)
@@ -143,11 +47,6 @@ static void release(void *context, void *memory, size_t size)
 	(void)size;
 	((struct fuzz *)context)->allocations--;
 	free(memory);
-}
-
-static union ibv_gid gid_of(uint8_t host)
-{
-	return (union ibv_gid){.raw = {[10] = 0xff, [11] = 0xff, [12] = 10, [15] = host}};
 }
 
 static int set_state(struct fuzz *fuzz, unsigned int qp, enum ibv_qp_state state)
@@ -249,335 +148,6 @@ static void open_all(struct fuzz *fuzz)
 		open_qp(fuzz, qp);
 }
 
-/* ---- Packets -------------------------------------------------------------------------------- */
-
-/* A key that is right for something, or nearly one, or anything. */
-static uint32_t take_key(struct input *input, const struct fuzz *fuzz)
-{
-	uint8_t choice = take8(input);
-
-	if (choice >= 250)
-		return take32(input);
-	if (choice >= 240)
-		return fuzz->window->rkey;
-	return fuzz->regions[choice % REGIONS]->rkey + (choice >= 230);
-}
-
-static uint64_t take_address(struct input *input)
-{
-	uint32_t region = take8(input) % REGIONS;
-	uint64_t offset = (uint64_t)take8(input) << 5 | (take8(input) & 31);
-	uint8_t choice = take8(input);
-
-	if (choice >= 250)
-		return (uint64_t)take32(input) << 32 | take32(input);
-	return BASE + region_offset(region) + offset - (choice >= 240 ? 16 : 0);
-}
-
-static uint32_t take_length(struct input *input)
-{
-	uint8_t choice = take8(input);
-
-	if (choice >= 250)
-		return take32(input);
-	return choice >= 200 ? (uint32_t)(choice - 200) * 256 + take8(input) : choice * 2u;
-}
-
-static uint32_t expected_psn(const struct vl_qp *qp, bool is_response)
-{
-	return is_response ? qp->requester.unacked_psn : qp->responder.expected_psn;
-}
-
-static void fill_extensions(struct fuzz *fuzz, struct vl_packet *packet)
-{
-	struct input *input = &fuzz->input;
-	uint32_t flags = packet->info->flags;
-
-	if (flags & (VL_OPCODE_RETH | VL_OPCODE_ATOMICETH)) {
-		packet->remote_address = take_address(input);
-		packet->rkey = take_key(input, fuzz);
-	}
-	if (flags & VL_OPCODE_RETH)
-		packet->dma_length = take_length(input);
-	if (flags & VL_OPCODE_ATOMICETH) {
-		packet->swap_or_add = take32(input);
-		packet->compare = take8(input) ? 0xa5a5a5a5a5a5a5a5 : take32(input);
-	}
-	if (flags & VL_OPCODE_AETH) {
-		uint8_t syndrome = take8(input);
-
-		packet->syndrome = syndrome >= 224 ? take8(input)
-						   : (syndrome & 3) << 5 | (syndrome >> 2 & 0x1f);
-		packet->msn = (uint32_t)take_distance(input) & 0xffffff;
-	}
-	if (flags & VL_OPCODE_ATOMICACKETH)
-		packet->original = take32(input);
-	if (flags & VL_OPCODE_IMMDT)
-		packet->immediate = take32(input);
-	if (flags & VL_OPCODE_IETH)
-		packet->invalidate_rkey = take_key(input, fuzz);
-	if (flags & VL_OPCODE_DETH) {
-		packet->qkey = take8(input) < 200
-				       ? fuzz->qps[QP_GSI]->qpn == packet->destination_qpn
-						 ? GSI_QKEY
-						 : QKEY
-				       : take32(input);
-		packet->source_qpn = take8(input);
-	}
-	if (flags & VL_OPCODE_FETH) {
-		packet->placement = take8(input) & 15;
-		packet->selectivity = take8(input) & 3;
-	}
-}
-
-/* Near what the QP expects in every field, unless the input says otherwise. The payload is of exact
- * size, so that a sanitizer sees the first byte read beyond. */
-static void receive_packet(struct fuzz *fuzz)
-{
-	static const uint8_t network[40]; /* IPv4 header, of which nothing but the bytes counts */
-	static const uint8_t services[QPS] = {VL_SERVICE_RC, VL_SERVICE_RC, VL_SERVICE_UC,
-					      VL_SERVICE_UD, VL_SERVICE_UD};
-	struct input *input = &fuzz->input;
-	unsigned int qp = take8(input) % QPS;
-	uint8_t choice = take8(input), unusual = take8(input);
-	uint8_t *payload;
-	struct vl_packet packet = {
-		.opcode = choice >= 250 ? take8(input) : (uint8_t)(services[qp] | (choice & 0x1f)),
-		.network = network,
-		.encapsulation = VL_ENCAPSULATION_ROCEV2_IPV4,
-		.source_mac = {2, 0, 0, 0, 0, 2},
-		.destination_mac = {2, 0, 0, 0, 0, 1},
-		.grh_present = true,
-		.source_gid = gid_of(unusual == 255 ? 3 : 2),
-		.destination_gid = gid_of(unusual == 254 ? 9 : 1),
-		.destination_qpn =
-			unusual == 253 ? take32(input) & 0xffffff : vl_qp_number(fuzz->qps[qp]),
-		.pkey = unusual == 252 ? 0x1234 : 0xffff,
-		.traffic_class = unusual & 3,
-		.becn = unusual & 4,
-		.ack_request = unusual & 8,
-		.solicited = unusual & 16,
-		.transport_version = unusual == 251,
-	};
-
-	packet.info = &vl_opcode_table[packet.opcode];
-	if (!packet.info->flags)
-		return;
-	packet.psn = (expected_psn(fuzz->qps[qp], packet.info->flags & VL_OPCODE_RESPONSE) +
-		      (uint32_t)take_distance(input)) &
-		     0xffffff;
-	fill_extensions(fuzz, &packet);
-	if (packet.info->flags & VL_OPCODE_PAYLOAD) {
-		choice = take8(input);
-		packet.payload_length = choice >= 192   ? 256
-					: choice >= 180 ? (uint32_t)take8(input) << 4 | take8(input)
-							: choice;
-	}
-	packet.pad_count = -packet.payload_length & 3;
-	payload = malloc(packet.payload_length + 1);
-	require(payload != NULL);
-	memset(payload, take8(input), packet.payload_length);
-	packet.payload = payload;
-	vl_receive(fuzz->device, &packet, fuzz->now);
-	free(payload);
-}
-
-static void receive_bytes(struct fuzz *fuzz)
-{
-	size_t length = (size_t)take8(&fuzz->input) * 2;
-	uint8_t *frame = malloc(length + 1);
-
-	require(frame != NULL);
-	for (size_t i = 0; i < length; i++)
-		frame[i] = take8(&fuzz->input);
-	vl_receive_frame(fuzz->device, VL_LINK_ETHERNET, frame, (uint32_t)length, fuzz->now);
-	free(frame);
-}
-
-/* What is sent is whole, right, and of memory that may be read. */
-static void check_frame(struct fuzz *fuzz, const struct vl_outgoing *outgoing)
-{
-	uint8_t *frame = malloc(outgoing->frame_length);
-	struct vl_packet packet;
-
-	require(frame &&
-		vl_serialize(outgoing, frame, outgoing->frame_length) == outgoing->frame_length);
-	require(vl_parse(&packet, VL_LINK_ETHERNET, frame, outgoing->frame_length,
-			 outgoing->frame_length) == VL_PARSE_ok);
-	require(vl_icrc_is_right(&packet));
-	require(packet.payload_length == outgoing->payload_length);
-	require(packet.payload_length <= 4096);
-	for (uint32_t i = 0; i < outgoing->span_count; i++) {
-		const struct vl_span *span = &outgoing->spans[i];
-		uint64_t at = (uint64_t)(span->data - fuzz->arena);
-		bool is_inside = span->data >= fuzz->arena && at < ARENA;
-
-		/* Else it is inline. */
-		if (is_inside)
-			require(at / REGION % 2 && at / REGION == (at + span->length - 1) / REGION);
-	}
-	free(frame);
-}
-
-static void transmit(struct fuzz *fuzz)
-{
-	uint8_t headers[VL_MAX_HEADER_LENGTH];
-	struct vl_outgoing outgoing = {.headers = headers};
-	unsigned int most = 1 + take8(&fuzz->input) % 64;
-
-	while (most && vl_transmit(fuzz->device, fuzz->now, &outgoing)) {
-		check_frame(fuzz, &outgoing);
-		most--;
-	}
-	/* With nothing to send now there is nothing to be called for now. */
-	if (most)
-		require(vl_next_deadline(fuzz->device) > fuzz->now);
-}
-
-/* ---- Work requests -------------------------------------------------------------------------- */
-
-static uint32_t take_elements(struct fuzz *fuzz, struct ibv_sge sges[3], uint64_t *length)
-{
-	uint32_t count = take8(&fuzz->input) % 4;
-
-	*length = 0;
-	for (uint32_t i = 0; i < count; i++) {
-		sges[i].addr = take_address(&fuzz->input);
-		sges[i].length = take_length(&fuzz->input);
-		sges[i].lkey = take_key(&fuzz->input, fuzz);
-		*length += sges[i].length;
-	}
-	return count;
-}
-
-static struct request *new_request(struct fuzz *fuzz, enum request_state state, unsigned int qp,
-				   uint64_t length)
-{
-	struct request *request = &fuzz->requests[fuzz->request_count++];
-
-	*request = (struct request){.state = (uint8_t)state, .qp = (uint8_t)qp, .length = length};
-	fuzz->posted[state != REQUEST_SEND]++;
-	return request;
-}
-
-static void fill_operation(struct fuzz *fuzz, struct ibv_send_wr *wr)
-{
-	struct input *input = &fuzz->input;
-
-	switch ((unsigned int)wr->opcode) {
-	case IBV_WR_ATOMIC_CMP_AND_SWP:
-	case IBV_WR_ATOMIC_FETCH_AND_ADD:
-		wr->wr.atomic.remote_addr = take_address(input);
-		wr->wr.atomic.rkey = take_key(input, fuzz);
-		break;
-	case IBV_WR_LOCAL_INV:
-	case IBV_WR_SEND_WITH_INV:
-		wr->invalidate_rkey = take_key(input, fuzz);
-		break;
-	case IBV_WR_BIND_MW:
-		wr->bind_mw.mw = fuzz->window;
-		wr->bind_mw.rkey = fuzz->window->rkey + 1;
-		wr->bind_mw.bind_info.mr = fuzz->regions[take8(input) % REGIONS];
-		wr->bind_mw.bind_info.addr = take_address(input);
-		wr->bind_mw.bind_info.length = take_length(input);
-		wr->bind_mw.bind_info.mw_access_flags = take8(input) & 0xf;
-		break;
-	default:
-		wr->wr.rdma.remote_addr = take_address(input);
-		wr->wr.rdma.rkey = take_key(input, fuzz);
-		break;
-	}
-}
-
-static void post_send(struct fuzz *fuzz)
-{
-	struct input *input = &fuzz->input;
-	unsigned int qp = take8(input) % QPS;
-	struct ibv_sge sges[3];
-	struct ibv_send_wr wr = {.wr_id = fuzz->request_count, .sg_list = sges};
-	const struct ibv_send_wr *bad;
-	uint64_t length;
-
-	if (fuzz->request_count == REQUESTS)
-		return;
-	wr.opcode = (enum ibv_wr_opcode)(take8(input) % 17);
-	wr.send_flags = take8(input) & 0x1f;
-	wr.num_sge = (int)take_elements(fuzz, sges, &length);
-	/* Inline data is read when it is posted, at the application's own address. */
-	if (wr.send_flags & IBV_SEND_INLINE) {
-		for (int i = 0; i < wr.num_sge; i++)
-			sges[i] = (struct ibv_sge){(uintptr_t)fuzz->arena + REGION,
-						   sges[i].length % 80, 0};
-	}
-	if (qp >= QP_UD) {
-		wr.wr.ud.ah = fuzz->ah;
-		wr.wr.ud.remote_qpn = 0x777;
-		wr.wr.ud.remote_qkey = QKEY;
-	} else {
-		fill_operation(fuzz, &wr);
-	}
-	if (!vl_post_send(fuzz->qps[qp], &wr, &bad, fuzz->now))
-		new_request(fuzz, REQUEST_SEND, qp, length)->may_be_silent =
-			!(wr.send_flags & IBV_SEND_SIGNALED);
-	else
-		require(bad == &wr);
-}
-
-static void post_flush(struct fuzz *fuzz)
-{
-	struct input *input = &fuzz->input;
-	unsigned int qp = take8(input) % QPS;
-	uint64_t address = take_address(input);
-	uint32_t key = take_key(input, fuzz), length = take_length(input);
-
-	if (fuzz->request_count < REQUESTS &&
-	    !vl_post_flush(fuzz->qps[qp], fuzz->request_count, IBV_SEND_SIGNALED, key, address,
-			   length, take8(input) & 7, take8(input) & 3, fuzz->now))
-		new_request(fuzz, REQUEST_SEND, qp, length);
-}
-
-static void post_receive(struct fuzz *fuzz)
-{
-	unsigned int qp = take8(&fuzz->input) % QPS;
-	struct ibv_sge sges[3];
-	struct ibv_recv_wr wr = {.wr_id = fuzz->request_count, .sg_list = sges};
-	const struct ibv_recv_wr *bad;
-	uint64_t length;
-
-	if (fuzz->request_count == REQUESTS)
-		return;
-	wr.num_sge = (int)take_elements(fuzz, sges, &length);
-	if (qp == QP_RC_SRQ) {
-		if (!vl_post_srq_recv(fuzz->srq, &wr, &bad))
-			new_request(fuzz, REQUEST_SHARED_RECEIVE, qp, length);
-	} else if (!vl_post_recv(fuzz->qps[qp], &wr, &bad)) {
-		new_request(fuzz, REQUEST_RECEIVE, qp, length);
-	}
-}
-
-static void poll(struct fuzz *fuzz, bool sends)
-{
-	struct ibv_wc wc;
-
-	while (vl_poll_cq(sends ? fuzz->send_cq : fuzz->recv_cq, 1, &wc) == 1) {
-		struct request *request = &fuzz->requests[wc.wr_id];
-
-		require(wc.wr_id < fuzz->request_count);
-		require(sends == (request->state == REQUEST_SEND));
-		require(request->state != REQUEST_FREE);
-		require(wc.qp_num == vl_qp_number(fuzz->qps[request->qp]));
-		if (!sends && wc.status == IBV_WC_SUCCESS && wc.opcode == IBV_WC_RECV)
-			require(wc.byte_len <= request->length);
-		if (sends && request->may_be_silent)
-			require(wc.status != IBV_WC_SUCCESS);
-		request->state = REQUEST_FREE;
-		fuzz->completed[!sends]++;
-	}
-	require(fuzz->completed[!sends] <= fuzz->posted[!sends]);
-}
-
-/* ---- The rest ------------------------------------------------------------------------------- */
-
 static void change_state(struct fuzz *fuzz)
 {
 	static const enum ibv_qp_state states[] = {IBV_QPS_ERR, IBV_QPS_RESET, IBV_QPS_INIT,
@@ -646,7 +216,7 @@ static void step(struct fuzz *fuzz)
 		break;
 	case 5:
 	case 6:
-		poll(fuzz, choice & 1);
+		poll_completions(fuzz, choice & 1);
 		break;
 	case 7:
 	case 8:
@@ -679,8 +249,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (fuzz->input.next < fuzz->input.end)
 		step(fuzz);
 	transmit(fuzz);
-	poll(fuzz, true);
-	poll(fuzz, false);
+	poll_completions(fuzz, true);
+	poll_completions(fuzz, false);
 	check_memory(fuzz);
 	check_counters(fuzz);
 	vl_close_device(fuzz->device);
