@@ -165,8 +165,7 @@ void vl_record_measure(const struct vl_record *record, double values[VL_METRIC_C
 		head->is_infiniband ? (double)totals->credit_stall_ns : NAN;
 	values[VL_METRIC_marked] = (double)totals->ecn_marked;
 	values[VL_METRIC_notifications] = (double)(totals->cnp_tx + totals->becn_tx);
-	values[VL_METRIC_dropped] =
-		(double)(totals->switch_drops + totals->link_losses + totals->link_corrupted);
+	values[VL_METRIC_dropped] = (double)(totals->switch_drops + totals->link_losses);
 	values[VL_METRIC_refused] = (double)totals->endpoint_drops;
 	values[VL_METRIC_retransmitted] = (double)totals->data_frames_retransmitted;
 	values[VL_METRIC_stalled] = stalled;

@@ -84,7 +84,7 @@ static bool add_fabrics(struct vl_plan *plan, char *error, size_t error_size)
 		const char *text = typed->values[i];
 		size_t length;
 
-		for (; *text; text += length + (text[length] == ',')) {
+		for (; text; text = text[length] ? text + length + 1 : NULL) {
 			length = strcspn(text, ",");
 			if (!add_fabric(plan, text, length, error, error_size))
 				return false;
@@ -105,6 +105,32 @@ static bool add_fabrics(struct vl_plan *plan, char *error, size_t error_size)
 
 /* ---- Variants and sweeps -------------------------------------------------------------------- */
 
+static bool leads_to(const char *path, const char *key)
+{
+	size_t length = strcspn(path, "=");
+
+	return length == strlen(key) && !strncmp(path, key, length);
+}
+
+/* Runs are named after the fabric that they are given: with another one the name would lie. */
+static bool refuse_fabric(const char *where, const char *path, char *error, size_t error_size)
+{
+	return !leads_to(path, "fabric") ||
+	       refuse(error, error_size,
+		      "%s: fabric is chosen by --fabric or compare.fabrics; name it there", where);
+}
+
+/* As repetitions have seeds of their own, the results would not be those of the seed named. */
+static bool refuse_seed(const struct vl_plan *plan, const char *where, const char *path,
+			char *error, size_t error_size)
+{
+	return plan->repeat == 1 || !leads_to(path, "seed") ||
+	       refuse(error, error_size,
+		      "%s: seed: all is repeated with %u seeds anyway; take it out, or do not "
+		      "repeat",
+		      where, plan->repeat);
+}
+
 /* PATH=V1,V2,... as a list whose name is the path. */
 static bool split_values(struct vl_plan *plan, const char *option, const char *typed,
 			 struct vl_text_list *list, char *error, size_t error_size)
@@ -121,7 +147,7 @@ static bool split_values(struct vl_plan *plan, const char *option, const char *t
 	list->texts = vl_arena_allocate(&plan->arena, VL_PLAN_MAX_VALUES * sizeof(*list->texts));
 	if (!list->name || !list->texts)
 		return refuse(error, error_size, "out of memory");
-	for (value++; *value; value += length + (value[length] == ',')) {
+	for (value++; value; value = value[length] ? value + length + 1 : NULL) {
 		length = strcspn(value, ",");
 		if (!length)
 			return refuse(error, error_size, "--%s %.80s: a value is empty", option,
@@ -139,6 +165,14 @@ static bool split_values(struct vl_plan *plan, const char *option, const char *t
 static bool add_variant(struct vl_plan *plan, const char *name, const struct vl_text_list *set,
 			char *error, size_t error_size)
 {
+	char where[VL_PLAN_LABEL];
+
+	snprintf(where, sizeof(where), "variant %s", name);
+	for (unsigned int i = 0; i < set->count; i++) {
+		if (!refuse_fabric(where, set->texts[i], error, error_size) ||
+		    !refuse_seed(plan, where, set->texts[i], error, error_size))
+			return false;
+	}
 	if (plan->variant_count == VL_PLAN_MAX_VARIANTS)
 		return refuse(error, error_size, "more than %u variants", VL_PLAN_MAX_VARIANTS);
 	plan->variants[plan->variant_count++] = (struct vl_plan_variant){name, *set};
@@ -195,6 +229,17 @@ static bool add_variants(struct vl_plan *plan, char *error, size_t error_size)
 	return plan->variant_count || add_variant(plan, "", &nothing, error, error_size);
 }
 
+static bool check_sets(const struct vl_plan *plan, char *error, size_t error_size)
+{
+	const struct vl_texts *sets = plan->options->sets;
+
+	for (unsigned int i = 0; i < sets->count; i++) {
+		if (!refuse_fabric("--set", sets->values[i], error, error_size))
+			return false;
+	}
+	return true;
+}
+
 static bool add_sweeps(struct vl_plan *plan, char *error, size_t error_size)
 {
 	const struct vl_list *listed = &plan->base->compare.sweep;
@@ -212,6 +257,9 @@ static bool add_sweeps(struct vl_plan *plan, char *error, size_t error_size)
 		plan->sweeps[plan->sweep_count++] = sweeps[i];
 	plan->sweep_points = 1;
 	for (unsigned int i = 0; i < plan->sweep_count; i++) {
+		if (!refuse_fabric("sweep", plan->sweeps[i].name, error, error_size) ||
+		    !refuse_seed(plan, "sweep", plan->sweeps[i].name, error, error_size))
+			return false;
 		for (unsigned int n = 0; n < i; n++) {
 			if (!strcmp(plan->sweeps[i].name, plan->sweeps[n].name))
 				return refuse(error, error_size, "%s is swept twice",
@@ -403,8 +451,9 @@ struct vl_plan *vl_plan_create(const char *text, size_t length,
 	if (load_base(plan, problems, error, error_size)) {
 		plan->repeat = (unsigned int)(options->repeat ? options->repeat
 							      : plan->base->compare.repeat);
-		if (add_fabrics(plan, error, error_size) && add_variants(plan, error, error_size) &&
-		    add_sweeps(plan, error, error_size) && add_points(plan, error, error_size) &&
+		if (check_sets(plan, error, error_size) && add_fabrics(plan, error, error_size) &&
+		    add_variants(plan, error, error_size) && add_sweeps(plan, error, error_size) &&
+		    add_points(plan, error, error_size) &&
 		    check_points(plan, problems, error, error_size))
 			return plan;
 	}

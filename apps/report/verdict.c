@@ -23,6 +23,7 @@
 #define TOO_LONG     0.95
 #define NEARLY_ALL   0.75
 #define MOST_CREDITS (2047u * 64)
+#define PART_TEXT    16
 
 static unsigned int count_failed(const struct vl_results *results)
 {
@@ -52,7 +53,7 @@ static const char *status_name(enum ibv_wc_status status)
 {
 	switch (status) {
 	case IBV_WC_RETRY_EXC_ERR:
-		return "retries exceeded: the peer did not answer";
+		return "retries exceeded: too many timeouts or sequence NAKs in a row";
 	case IBV_WC_RNR_RETRY_EXC_ERR:
 		return "RNR retries exceeded: the peer has no receive posted";
 	case IBV_WC_REM_ACCESS_ERR:
@@ -126,22 +127,40 @@ static void say_deadlock(const struct vl_results *results, FILE *out)
 	fprintf(out, "Paths without a circle (up-down), or fewer hops, avoid it. ");
 }
 
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+/* Packets corrupted on links are found out by whom they reach, and are among the drops there. */
 static void say_loss(const struct vl_results *results, FILE *out)
 {
 	const struct vl_totals *totals = &results->totals;
-	uint64_t lost = totals->switch_drops + totals->link_losses + totals->link_corrupted;
+	uint64_t lost = totals->switch_drops + totals->link_losses;
 	double again = totals->data_frames_tx ? (double)totals->data_frames_retransmitted /
 							(double)totals->data_frames_tx
 					      : 0;
 
-	if (!lost && !totals->data_frames_retransmitted) {
-		fprintf(out, "Nothing was lost and nothing sent twice. ");
+	if (!lost && !totals->link_corrupted) {
+		if (!totals->data_frames_retransmitted)
+			fprintf(out, "Nothing was lost and nothing sent twice. ");
+		else
+			fprintf(out,
+				"Nothing was lost, but %.2f %% of all data packets were sent "
+				"again: others overtook them, or answers came later than the "
+				"timeout. ",
+				again * 100);
 		return;
 	}
-	fprintf(out,
-		"%llu packets were lost (%llu of them dropped by switches), and %.2f %% of "
-		"all data packets were sent again%s. ",
-		(unsigned long long)lost, (unsigned long long)totals->switch_drops, again * 100,
+	if (lost)
+		fprintf(out, "%llu packet%s lost (%llu of them dropped by switches)",
+			(unsigned long long)lost, lost == 1 ? " was" : "s were",
+			(unsigned long long)totals->switch_drops);
+	if (totals->link_corrupted)
+		fprintf(out, "%s%llu packet%s corrupted on links", lost ? ", " : "",
+			(unsigned long long)totals->link_corrupted,
+			totals->link_corrupted == 1 ? " was" : "s were");
+	fprintf(out, ", and %.2f %% of all data packets were sent again%s. ", again * 100,
 		again > MUCH_RESENT ? ": go-back-N repeats everything after a loss" : "");
 }
 
@@ -364,36 +383,54 @@ static void say_too_long(const struct vl_results *results, FILE *out)
 		needed > MOST_CREDITS ? ", more than the credits of one lane can count" : "");
 }
 
+/* A part that is there is never told as 0 %. */
+static const char *part_text(uint64_t time, uint64_t whole, char text[PART_TEXT])
+{
+	double part = (double)time * 100 / (double)whole;
+
+	if (part < 1)
+		return "less than 1 %";
+	snprintf(text, PART_TEXT, "%.0f %%", part);
+	return text;
+}
+
 static void say_credits(const struct vl_results *results, FILE *out)
 {
+	char part[PART_TEXT];
+
 	if (!results->most_stalled_node || !results->end) {
 		fprintf(out, "Nobody ever had to wait for credits.");
 		return;
 	}
 	fprintf(out,
-		"A port of %s had packets but no credits for %.0f %% of the run, and whatever "
+		"A port of %s had packets but no credits for %s of the run, and whatever "
 		"shares such a port and virtual lane waits with it.",
 		results->most_stalled_node,
-		(double)results->most_stalled_ns * 100 / (double)results->end);
+		part_text(results->most_stalled_ns, results->end, part));
 	say_too_long(results, out);
 }
 
 static void say_pauses(const struct vl_results *results, FILE *out)
 {
-	if (!results->totals.pfc_pause_tx) {
+	uint64_t pauses = results->totals.pfc_pause_tx;
+	char part[PART_TEXT];
+
+	if (!pauses) {
 		fprintf(out, "PFC never had to pause anybody.");
 		return;
 	}
-	fprintf(out, "PFC paused senders %llu times",
-		(unsigned long long)results->totals.pfc_pause_tx);
-	if (results->most_paused_node && results->end)
+	if (!results->most_paused_node || !results->end) {
 		fprintf(out,
-			"; a port of %s stood still for %.0f %% of the run, and whatever shares "
-			"such "
-			"a port waits with it",
-			results->most_paused_node,
-			(double)results->most_paused_ns * 100 / (double)results->end);
-	fprintf(out, ".");
+			"PFC asked for a pause %llu time%s, and no port had to stand still for it: "
+			"it had nothing to send, had not heard of it yet, or does not obey PFC.",
+			(unsigned long long)pauses, plural(pauses));
+		return;
+	}
+	fprintf(out,
+		"PFC paused senders %llu time%s; a port of %s stood still for %s of the run, and "
+		"whatever shares such a port waits with it.",
+		(unsigned long long)pauses, plural(pauses), results->most_paused_node,
+		part_text(results->most_paused_ns, results->end, part));
 }
 
 /* Not if another process runs the node. */

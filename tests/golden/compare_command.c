@@ -270,6 +270,13 @@ static void wrong_usage_is_named(void)
 	expect("$V --vary a=1,,2", 2, "a value is empty");
 	expect("$V --vary flows[nobody].size=1KiB", 2, "there is nothing at");
 	expect("$V --sweep seed=1,2 --sweep seed=3", 2, "swept twice");
+	expect("$V --fabric ''", 2, "'' is no fabric");
+	expect("$V --fabric pfc,", 2, "'' is no fabric");
+	expect("$V --vary a=1,", 2, "a value is empty");
+	expect("$V --sweep fabric=pfc,lossy", 2, "sweep: fabric is chosen by --fabric");
+	expect("$V --vary fabric=pfc,lossy", 2, "fabric is chosen by --fabric");
+	expect("$V --set fabric=infiniband", 2, "--set: fabric is chosen by --fabric");
+	expect("$V --repeat 2 --sweep seed=3,4", 2, "sweep: seed: all is repeated with 2 seeds");
 	expect("$V --repeat 0", 2, "--repeat");
 	expect("$V leaf-spine-victim -D 8ms --fabric infiniband,pfc,dcqcn,lossy "
 	       "--set switch.queue_limit=8MB 2>/dev/null | "
