@@ -155,7 +155,7 @@ static int run_doctor(const struct vl_command *command, int argc, char **argv)
 
 const struct vl_command vl_doctor_command = {
 	.name = "doctor",
-	.summary = "Say what this machine and its ports have, and what mends what they lack",
+	.summary = "say what this machine and its ports have, and what mends what they lack",
 	.description = "Looks at hugepages, NICs and what they are bound to, CPUs, the CRC and its "
 		       "speed, and "
 		       "the clock. With --port also at what the port can do, and, by sending pause "

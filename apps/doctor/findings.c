@@ -8,7 +8,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define TEXT_COLUMN 22
+#define TOPIC_WIDTH 13 /* of the longest */
+#define TEXT_COLUMN (8 + 1 + TOPIC_WIDTH + 1)
 
 static const char *const state_names[] = {"ok", "lack", "LACK", "unknown"};
 static const char *const json_states[] = {"ok", "lack", "lack", "unknown"};
@@ -54,7 +55,8 @@ unsigned int findings_count(const struct findings *findings, enum finding_state 
 static void print_one(const struct finding *finding, FILE *out)
 {
 	char text[sizeof(finding->subject) + FINDING_TEXT + 2];
-	int column = fprintf(out, "%-8s %-12s ", state_names[finding->state], finding->topic);
+	int column = fprintf(out, "%-8s %-*s ", state_names[finding->state], TOPIC_WIDTH,
+			     finding->topic);
 
 	snprintf(text, sizeof(text), "%s%s%s", finding->subject, *finding->subject ? ": " : "",
 		 finding->text);

@@ -21,7 +21,7 @@ enum finding_state {
 
 struct finding {
 	const char *topic; /* "hugepages"; a constant */
-	char subject[64];  /* which port, NIC or node; "": the machine */
+	char subject[160]; /* which port, NIC or node; "": the machine */
 	enum finding_state state;
 	char text[FINDING_TEXT];
 	char remedy[FINDING_TEXT]; /* the command that mends it; "": none */

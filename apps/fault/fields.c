@@ -45,10 +45,10 @@ static const struct vl_field event_fields[] = {
 	/* Which packets */
 	CHOICE_FIELD("on", on, directions,
 		     "packets that the endpoint has received, transmitted, or both [both]"),
-	TEXT_FIELD(
-		"opcode", opcode,
-		"one or several, by IBTA name (rc_send_first; send_first of all services) or class "
-		"(data, request, response, ack, nak, rnr, cnp, cm, ...) [all but cm]"),
+	TEXT_FIELD("opcode", opcode,
+		   "one or several (send write), by IBTA name (rc_send_first; send_first of all "
+		   "services) or class "
+		   "(data, request, response, ack, nak, rnr, cnp, cm, ...) [all but cm]"),
 	QUANTITY_FIELD("connection", connection, COUNT, 1, UINT32_MAX,
 		       "the n-th connection of the endpoint, from 1 [any]; that of verbline's "
 		       "control service "

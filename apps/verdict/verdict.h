@@ -41,7 +41,8 @@
 	X(SENDS_CNP, "sends_cnp", "does it answer CE marks with CNPs?",                            \
 	  "needs our data marked: --events ce-burst", "mark to CNP")                               \
 	X(CNP_INTERVAL, "cnp_interval", "do its CNPs keep their distance?",                        \
-	  "needs our data marked: --events ce-burst", "between CNPs of a QP")                      \
+	  "needs our data marked: --events ce-burst",                                              \
+	  "between CNPs of a QP, judged over runs as they may come in bursts")                     \
 	X(CNP_CLASS, "cnp_class", "are its CNPs in the class for CNPs?",                           \
 	  "needs our data marked: --events ce-burst", NULL)                                        \
 	X(CUTS_RATE, "cuts_rate", "does it slow down when it gets CNPs?",                          \
