@@ -55,6 +55,42 @@ static uint64_t largest_pool(const struct check *check)
 	return largest;
 }
 
+static const char *time_text(struct check *check, const char *name, uint64_t time)
+{
+	return check_text(check, "%s %llu ms", name, (unsigned long long)time);
+}
+
+/* What is shorter than an interval at which it is looked at. */
+static void check_poll(struct check *check, const struct vl_db_port *port)
+{
+	const struct vl_db_watchdog *watchdog = port->watchdog;
+	uint64_t poll = check->db->poll_interval;
+	bool is_detected_late, is_restored_late;
+
+	if (poll == VL_DB_UNSET)
+		return;
+	/* A time that is not given is greater. */
+	is_detected_late = watchdog->detection < poll;
+	is_restored_late = watchdog->restoration < poll;
+	if (!is_detected_late && !is_restored_late)
+		return;
+	check_add(check, VL_CHECK_WATCHDOG_POLL, port,
+		  check_place(check, "PFC_WD", watchdog->entry,
+			      is_detected_late ? "detection_time" : "restoration_time"),
+		  check_text(check, "%s%s%s, looked at every %llu ms",
+			     is_detected_late
+				     ? time_text(check, "detection_time", watchdog->detection)
+				     : "",
+			     is_detected_late && is_restored_late ? " and " : "",
+			     is_restored_late
+				     ? time_text(check, "restoration_time", watchdog->restoration)
+				     : "",
+			     (unsigned long long)poll),
+		  NULL,
+		  check_text(check, "both at least PFC_WD|GLOBAL|POLL_INTERVAL: \"%llu\"",
+			     (unsigned long long)poll));
+}
+
 /*
  * A port is paused for a good reason while what its peer holds drains: at most a packet memory as
  * large as this switch's, through one port as slow as the slowest here.
@@ -85,28 +121,7 @@ static void check_times(struct check *check, const struct vl_db_port *port)
 				     LEAST_TIME),
 			  check_text(check, "\"%.0f\" or more",
 				     legitimate > 100 ? legitimate * 2 : 200));
-	if (check->db->poll_interval == VL_DB_UNSET)
-		return;
-	if ((watchdog->detection != VL_DB_UNSET &&
-	     watchdog->detection < check->db->poll_interval) ||
-	    (watchdog->restoration != VL_DB_UNSET &&
-	     watchdog->restoration < check->db->poll_interval))
-		check_add(check, VL_CHECK_WATCHDOG_POLL, port,
-			  check_place(check, "PFC_WD", watchdog->entry,
-				      watchdog->detection < check->db->poll_interval
-					      ? "detection_time"
-					      : "restoration_time"),
-			  check_text(check,
-				     "detection_time %llu ms and restoration_time %llu ms, looked "
-				     "at every %llu ms",
-				     (unsigned long long)watchdog->detection,
-				     (unsigned long long)(watchdog->restoration == VL_DB_UNSET
-								  ? watchdog->detection
-								  : watchdog->restoration),
-				     (unsigned long long)check->db->poll_interval),
-			  NULL,
-			  check_text(check, "both at least PFC_WD|GLOBAL|POLL_INTERVAL: \"%llu\"",
-				     (unsigned long long)check->db->poll_interval));
+	check_poll(check, port);
 }
 
 void check_watchdogs(struct check *check)
