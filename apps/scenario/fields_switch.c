@@ -106,8 +106,8 @@ static const struct vl_field group_fields[] = {
 };
 static const struct vl_scenario_group group_defaults = {
 	.limit = VL_AUTOMATIC, .headroom = VL_AUTOMATIC, .xon = VL_AUTOMATIC};
-static const struct vl_schema group_schema = {group_fields, COUNT(group_fields),
-					      sizeof(struct vl_scenario_group), &group_defaults};
+const struct vl_schema vl_scenario_group_schema = {
+	group_fields, COUNT(group_fields), sizeof(struct vl_scenario_group), &group_defaults};
 
 static const struct vl_field shaper_fields[] = {
 	QUANTITY_FIELD("rate", struct vl_scenario_shaper, rate, RATE, 1000000,
@@ -220,7 +220,8 @@ static const struct vl_field switch_fields[] = {
 		      "lossless by pauses, for the data's priorities [off]"),
 	OPTIONAL_LIST_FIELD("pools", struct vl_scenario_switch, pools, &pool_schema, 1,
 			    VL_BUFFER_POOLS, "parts of the buffer [one, all of it]"),
-	OPTIONAL_LIST_FIELD("groups", struct vl_scenario_switch, groups, &group_schema, 1, 8,
+	OPTIONAL_LIST_FIELD("groups", struct vl_scenario_switch, groups, &vl_scenario_group_schema,
+			    1, 8,
 			    "ingress priority groups of each port, instead of pfc [all lossy]"),
 	OPTIONAL_LIST_FIELD("queues", struct vl_scenario_switch, queues, &vl_scenario_queue_schema,
 			    1, 8, "egress queues of each port that differ from others"),

@@ -105,6 +105,12 @@ static void replace_switches(struct vl_loader *loader, struct vl_scenario *scena
 						   : "");
 			continue;
 		}
+		for (unsigned int n = 0; n < i; n++) {
+			if (listed[n].name && !strcmp(listed[n].name, listed[i].name))
+				vl_section_problem(loader, &listed[i].section, "name",
+						   "'%s' is described twice; keep one",
+						   listed[i].name);
+		}
 		scenario->built_switches[node - scenario->endpoint_count] = listed[i];
 		scenario->built_switches[node - scenario->endpoint_count].node = node;
 	}

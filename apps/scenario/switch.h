@@ -102,7 +102,7 @@ struct vl_scenario_switch {
 	const char *name;
 	const char *preset;    /* NULL: none */
 	const char *config_db; /* file; NULL: none */
-	uint64_t buffer;       /* bytes, of all ports together; 0: by the ports' rates */
+	uint64_t buffer;       /* bytes, of all ports together; VL_AUTOMATIC: by their rates */
 	uint64_t cell_size;    /* bytes; 0: bytes are counted */
 	uint64_t queue_limit;  /* bytes, of each lossy egress queue; 0: by alpha */
 	bool cut_through;
@@ -128,7 +128,7 @@ struct vl_scenario_switch {
 };
 
 extern const struct vl_schema vl_scenario_switch_schema, vl_scenario_queue_schema,
-	vl_scenario_ecn_schema, vl_scenario_pfc_schema;
+	vl_scenario_group_schema, vl_scenario_ecn_schema, vl_scenario_pfc_schema;
 
 /* The index of a pool by its name, 0 without one; -1: there is none of that name. */
 int vl_scenario_find_pool(const struct vl_scenario_switch *sw, const char *name);

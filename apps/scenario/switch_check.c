@@ -13,6 +13,38 @@ static void check_curve(struct vl_loader *loader, const struct vl_scenario_ecn *
 				   "is above kmax; it must be kmax or less");
 }
 
+/* Of what a key only parses for. */
+static void refuse_idle(struct vl_loader *loader, const struct vl_schema *schema,
+			const struct vl_section *section, const char *field, const char *reason)
+{
+	if (vl_section_has(schema, section, field))
+		vl_section_problem(loader, section, field, "%s; take it out", reason);
+}
+
+static void check_shaper(struct vl_loader *loader, const struct vl_scenario_shaper *shaper)
+{
+	if (shaper->section.node && !shaper->rate)
+		vl_section_problem(loader, &shaper->section, "rate",
+				   "is missing; without one nothing is shaped");
+}
+
+/* Another colour's curve: it goes beside the green one, with which it shares the point and the
+ * average. */
+static void check_colour(struct vl_loader *loader, const struct vl_scenario_queue *queue,
+			 const struct vl_scenario_ecn *curve)
+{
+	if (!curve->section.node)
+		return;
+	check_curve(loader, curve);
+	if (!queue->ecn.section.node)
+		vl_section_problem(loader, &curve->section, NULL,
+				   "goes beside ecn, the curve of green packets; give that too");
+	refuse_idle(loader, &vl_scenario_ecn_schema, &curve->section, "at",
+		    "is that of ecn for all colours");
+	refuse_idle(loader, &vl_scenario_ecn_schema, &curve->section, "weight",
+		    "is that of ecn for all colours");
+}
+
 /* ---- Maps ---------------------------------------------------------------------------------- */
 
 static void set_number(struct vl_loader *loader, const struct vl_section *map,
@@ -103,6 +135,7 @@ static void check_pool(struct vl_loader *loader, const struct vl_scenario_switch
 
 static void check_groups(struct vl_loader *loader, const struct vl_scenario_switch *sw)
 {
+	static const char *const lossless_fields[] = {"headroom", "xon", "xon_offset"};
 	const struct vl_scenario_group *groups = sw->groups.elements;
 	unsigned int seen = 0;
 
@@ -115,6 +148,9 @@ static void check_groups(struct vl_loader *loader, const struct vl_scenario_swit
 		if (groups[i].alpha > 0 && groups[i].limit != VL_AUTOMATIC)
 			vl_section_problem(loader, &groups[i].section, "alpha",
 					   "and limit are two ways to say the same; keep one");
+		for (unsigned int n = 0; !groups[i].is_lossless && n < 3; n++)
+			refuse_idle(loader, &vl_scenario_group_schema, &groups[i].section,
+				    lossless_fields[n], "is for a lossless group");
 		if (groups[i].is_lossless && !(groups[i].alpha > 0) &&
 		    groups[i].limit == VL_AUTOMATIC)
 			vl_section_problem(loader, &groups[i].section, "limit",
@@ -141,8 +177,12 @@ static void check_queues(struct vl_loader *loader, const struct vl_scenario_swit
 			vl_section_problem(loader, &queues[i].section, "alpha",
 					   "and limit are two ways to say the same; keep one");
 		check_curve(loader, &queues[i].ecn);
-		check_curve(loader, &queues[i].yellow);
-		check_curve(loader, &queues[i].red);
+		check_colour(loader, &queues[i], &queues[i].yellow);
+		check_colour(loader, &queues[i], &queues[i].red);
+		check_shaper(loader, &queues[i].shaper);
+		if (queues[i].scheduling == VL_SCHEDULING_STRICT)
+			refuse_idle(loader, &vl_scenario_queue_schema, &queues[i].section, "weight",
+				    "is for dwrr and wrr; this queue is strict");
 	}
 }
 
@@ -163,6 +203,7 @@ void vl_scenario_check_switch(struct vl_loader *loader, struct vl_scenario_switc
 	if (sw->buffer != VL_AUTOMATIC && sw->queue_limit > sw->buffer)
 		vl_section_problem(loader, &sw->section, "queue_limit",
 				   "is above the buffer; it must be the buffer or less");
+	check_shaper(loader, &sw->shaper);
 	read_maps(loader, sw);
 	check_groups(loader, sw);
 	check_queues(loader, sw);

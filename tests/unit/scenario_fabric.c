@@ -126,6 +126,8 @@ static void test_topology_refusals(void)
 	refused("name: test\ntopology: {kind: star, spines: 2, uplink: {rate: 1Gb/s}}\n" FLOW,
 		"f.yaml:2:32: topology.spines: is not for topology star; take it out\n"
 		"f.yaml:2:43: topology.uplink: is not for topology star; take it out\n");
+	refused(LEAVES "switches: [{name: leaf1}, {name: leaf1, cut_through: true}]\n" FLOW,
+		"f.yaml:3:34: switches[1].name: 'leaf1' is described twice; keep one\n");
 	refused("name: test\ntopology: {kind: fat_tree, radix: 7}\n" FLOW,
 		"f.yaml:2:35: topology.radix: 7 ports make no fat tree here; choose an even "
 		"number from 2 to 28\n");
