@@ -57,7 +57,7 @@ static const struct vl_option options[] = {
 	 .help = "Seed of all random numbers, instead of the scenario's",
 	 .type = VL_OPTION_NUMBER,
 	 .offset = offsetof(struct lab_options, seed),
-	 .most = UINT64_MAX - 1},
+	 .most = INT64_MAX},
 	{.letter = 'D',
 	 .name = "duration",
 	 .argument = "TIME",
@@ -352,6 +352,8 @@ static int run_scenario(const struct vl_command *command, const struct lab_optio
 	fputc('\n', outputs->people);
 	run.view = open_view(values, outputs->people, &results);
 	sigaction(SIGINT, &on_interrupt, NULL);
+	sigaction(SIGTERM, &on_interrupt, NULL);
+	sigaction(SIGHUP, &on_interrupt, NULL);
 	if (run.view)
 		status = values->live ? vl_lab_run_live(&run, error, sizeof(error))
 				      : vl_lab_run_virtual(&run, error, sizeof(error));

@@ -128,7 +128,7 @@ static const char *const routings[] = {"shortest", "up_down", NULL};
 static const struct vl_field scenario_fields[] = {
 	NAME_FIELD("name", struct vl_scenario, name, "what reports call it", true),
 	TEXT_FIELD("teaches", struct vl_scenario, teaches, "one line on what it shows"),
-	QUANTITY_FIELD("seed", struct vl_scenario, seed, COUNT, 0, UINT64_MAX,
+	QUANTITY_FIELD("seed", struct vl_scenario, seed, COUNT, 0, INT64_MAX,
 		       "of all random numbers [1]"),
 	QUANTITY_FIELD("duration", struct vl_scenario, duration, DURATION, 10000, 3600 * SECOND,
 		       "the run ends then, or when all flows have [100ms]"),

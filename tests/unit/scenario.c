@@ -144,7 +144,7 @@ static void test_topology(void)
 static void test_values(void)
 {
 	static const char text[] =
-		"name: test\nseed: 18446744073709551615\nduration: 2s\nwarm_up: 1s\npath_mtu: "
+		"name: test\nseed: 9223372036854775807\nduration: 2s\nwarm_up: 1s\npath_mtu: "
 		"1024\n"
 		"congestion_control:\n"
 		"  profile: paper\n"
@@ -161,7 +161,7 @@ static void test_values(void)
 	struct vl_switch_config *config;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);
-	CU_ASSERT_EQUAL(scenario->seed, UINT64_MAX);
+	CU_ASSERT_EQUAL(scenario->seed, INT64_MAX);
 	CU_ASSERT_EQUAL(scenario->warm_up, 1000000000);
 	CU_ASSERT_EQUAL(vl_scenario_mtu(scenario), 1024);
 	CU_ASSERT_EQUAL(scenario->cc.resolved.dcqcn.rpg_ai_rate, 7);
@@ -334,6 +334,34 @@ static void test_nothing_linked(void)
 		"f.yaml:1:1: links: is missing; it is a list of links, each of both directions\n"
 		"f.yaml:3:29: workloads[0].kind: one rank has nobody to talk to; it takes 2 at "
 		"least\n");
+}
+
+/* What would do nothing is not taken. */
+static void test_idle_keys(void)
+{
+	refused("name: t\nendpoints: [{name: a}, {name: b}]\nswitches:\n- name: s\n"
+		"  groups: [{group: 1, headroom: 1KB, xon: 2KB}]\n"
+		"  shaper: {burst: 4KB}\n"
+		"  queues:\n"
+		"  - {queue: 1, ecn_yellow: {kmin: 1KB}}\n"
+		"  - {queue: 2, ecn: {kmin: 1KB}, ecn_red: {kmin: 1KB, at: enqueue, weight: 3}}\n"
+		"  - {queue: 3, scheduling: strict, weight: 4}\n"
+		"links: [{from: a, to: s}, {from: b, to: s}]\n" FLOWS,
+		"f.yaml:5:33: switches[0].groups[0].headroom: is for a lossless group; take it "
+		"out\n"
+		"f.yaml:5:43: switches[0].groups[0].xon: is for a lossless group; take it out\n"
+		"f.yaml:6:11: switches[0].shaper.rate: is missing; without one nothing is shaped\n"
+		"f.yaml:8:28: switches[0].queues[0].ecn_yellow: goes beside ecn, the curve of "
+		"green "
+		"packets; give that too\n"
+		"f.yaml:9:59: switches[0].queues[1].ecn_red.at: is that of ecn for all colours; "
+		"take "
+		"it out\n"
+		"f.yaml:9:76: switches[0].queues[1].ecn_red.weight: is that of ecn for all "
+		"colours; "
+		"take it out\n"
+		"f.yaml:10:44: switches[0].queues[2].weight: is for dwrr and wrr; this queue is "
+		"strict; take it out\n");
 }
 
 static void test_contradictions(void)
@@ -534,6 +562,7 @@ static const struct test tests[] = {
 	{"units_and_bounds", test_units_and_bounds},
 	{"references", test_references},
 	{"nothing_linked", test_nothing_linked},
+	{"idle_keys", test_idle_keys},
 	{"contradictions", test_contradictions},
 	{"many", test_many},
 	{"overrides", test_overrides},
