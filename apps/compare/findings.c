@@ -294,7 +294,8 @@ static void say_loss(const struct vl_findings_view *view)
 	free(lossless);
 }
 
-/* The link that was held back longest at the shown point of a group. NULL: none did. */
+/* The link of which one priority, or lane, was held back longest at the shown point of a group.
+ * NULL: none was. */
 static const struct vl_record_link *find_held_back(const struct vl_findings_view *view,
 						   unsigned int group, double *held)
 {
@@ -305,7 +306,8 @@ static const struct vl_record_link *find_held_back(const struct vl_findings_view
 
 	*held = 0;
 	for (unsigned int i = 0; i < record->head.link_count; i++) {
-		time = (double)(record->links[i].paused_ns + record->links[i].stalled_ns);
+		time = fmax((double)record->links[i].longest_paused_ns,
+			    (double)record->links[i].longest_stalled_ns);
 		if (time <= *held)
 			continue;
 		*held = time;
@@ -329,13 +331,12 @@ static void say_held_back(const struct vl_findings_view *view)
 		link = find_held_back(view, i, &held);
 		if (!link || held < VL_FINDINGS_ALIKE * (double)record->head.end)
 			continue;
-		paused = link->paused_ns >= link->stalled_ns;
+		paused = link->longest_paused_ns >= link->longest_stalled_ns;
 		vl_findings_say(
 			view->findings,
-			paused ? "On %s the link from %s to %s was paused by PFC for %s of %s "
-				 "(%.0f "
-				 "%%); "
-				 "whatever else crosses it waits with it."
+			paused ? "On %s a priority of the link from %s to %s was paused by PFC for "
+				 "%s of %s (%.0f %%); whatever else has that priority there waits "
+				 "with it."
 			       : "On %s the link from %s to %s had a packet to send but no credits "
 				 "for "
 				 "%s of %s (%.0f %%); whatever else shares its lane waits with it.",

@@ -157,8 +157,10 @@ static int start(struct vl_jobs *jobs, struct process *process, char *error, siz
 	int ends[2];
 
 	if (pipe(ends)) {
-		snprintf(error, error_size, "no pipe for a process: %s", strerror(errno));
-		return -errno;
+		int failure = errno;
+
+		snprintf(error, error_size, "no pipe for a process: %s", strerror(failure));
+		return -failure;
 	}
 	/* What is still to be printed would be printed by both. */
 	fflush(NULL);
@@ -280,6 +282,12 @@ static void collect(struct vl_jobs *jobs)
 	}
 }
 
+/* Whether what was wanting comes back when a process ends. */
+static bool is_passing(int status)
+{
+	return status == -EAGAIN || status == -ENOMEM || status == -EMFILE || status == -ENFILE;
+}
+
 static int run_all(struct vl_jobs *jobs, char *error, size_t error_size)
 {
 	const struct vl_jobs_config *config = jobs->config;
@@ -294,8 +302,8 @@ static int run_all(struct vl_jobs *jobs, char *error, size_t error_size)
 			if (jobs->processes[i].pid)
 				continue;
 			status = start(jobs, &jobs->processes[i], error, error_size);
-			/* Too many processes for now: those that run will make room. */
-			if (status && !(status == -EAGAIN && jobs->running))
+			/* Too many for now: those that run will make room. */
+			if (status && !(is_passing(status) && jobs->running))
 				return status;
 			if (status)
 				break;

@@ -5,6 +5,7 @@
 
 #include "apps/compare/page.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MAX_LINKS   24u
@@ -28,13 +29,11 @@ static const struct vl_record_link *find_link(const struct vl_record *record,
 	return NULL;
 }
 
-/* Of the run, 0..1: paused or without credits. */
+/* Of the run, 0..1: the priority or lane that was paused or without credits longest. */
 static double held_back(const struct vl_record *record, const struct vl_record_link *link)
 {
-	double part = (double)(link->paused_ns + link->stalled_ns) /
-		      (record->head.end ? (double)record->head.end : 1);
-
-	return part > 1 ? 1 : part;
+	return fmax((double)link->longest_paused_ns, (double)link->longest_stalled_ns) /
+	       (record->head.end ? (double)record->head.end : 1);
 }
 
 /* The links of the first group, those that were held back longest anywhere first. */
@@ -137,8 +136,8 @@ void vl_page_links(const struct vl_page *page)
 			  "Share of the whole run in which a direction of a link might not send: "
 			  "paused by PFC (RoCEv2), or with a packet to send but no credits for it "
 			  "(InfiniBand, where senders of a congested port wait so as a matter of "
-			  "course). Priorities and lanes are added. Rest the pointer on a "
-			  "cell for both times.");
+			  "course). Of several priorities or lanes, the one that waited longest. "
+			  "Rest the pointer on a cell for both times, all of them added.");
 	fputs("<figure class=\"scroll\">", page->out);
 	put_matrix(page, rows, count);
 	fputs("</figure>\n", page->out);

@@ -43,7 +43,11 @@ static double time_end(const struct vl_page *page)
 /* Lines of a throughput plot: the classes, or all together where they are many. */
 static bool has_classes(const struct vl_page *page)
 {
-	return page->class_count <= MAX_LINES && page->groups[0].record->head.is_traced;
+	bool are_traced = page->class_count <= MAX_LINES;
+
+	for (unsigned int i = 0; i < page->group_count; i++)
+		are_traced = are_traced && page->groups[i].record->head.is_traced;
+	return are_traced;
 }
 
 static unsigned int line_count(const struct vl_page *page)

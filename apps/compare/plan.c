@@ -275,6 +275,15 @@ static bool add_sweeps(struct vl_plan *plan, char *error, size_t error_size)
 
 /* ---- Points --------------------------------------------------------------------------------- */
 
+/* As those of a scenario. */
+static bool check_seeds(const struct vl_plan *plan, char *error, size_t error_size)
+{
+	if (plan->base->seed <= INT64_MAX - (uint64_t)plan->repeat)
+		return true;
+	return refuse(error, error_size, "%u seeds from %llu on go beyond %lld", plan->repeat,
+		      (unsigned long long)plan->base->seed, (long long)INT64_MAX);
+}
+
 static bool add_points(struct vl_plan *plan, char *error, size_t error_size)
 {
 	unsigned int rest;
@@ -451,9 +460,9 @@ struct vl_plan *vl_plan_create(const char *text, size_t length,
 	if (load_base(plan, problems, error, error_size)) {
 		plan->repeat = (unsigned int)(options->repeat ? options->repeat
 							      : plan->base->compare.repeat);
-		if (check_sets(plan, error, error_size) && add_fabrics(plan, error, error_size) &&
-		    add_variants(plan, error, error_size) && add_sweeps(plan, error, error_size) &&
-		    add_points(plan, error, error_size) &&
+		if (check_seeds(plan, error, error_size) && check_sets(plan, error, error_size) &&
+		    add_fabrics(plan, error, error_size) && add_variants(plan, error, error_size) &&
+		    add_sweeps(plan, error, error_size) && add_points(plan, error, error_size) &&
 		    check_points(plan, problems, error, error_size))
 			return plan;
 	}

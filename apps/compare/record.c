@@ -184,6 +184,8 @@ static void keep_links(struct vl_record *record, const struct vl_results *result
 		kept->bytes = link->bytes;
 		kept->paused_ns = link->pause_ns;
 		kept->stalled_ns = link->credit_stall_ns;
+		kept->longest_paused_ns = link->longest_pause_ns;
+		kept->longest_stalled_ns = link->longest_credit_stall_ns;
 		kept->marked = link->marked;
 		kept->dropped = sum_drops(&link->drops);
 		kept->queue_mean = link->queue_mean;

@@ -60,10 +60,12 @@ struct vl_record_link {
 	uint64_t bytes;      /* on the line, whole run */
 	uint64_t paused_ns;  /* stood still for PFC, priorities added */
 	uint64_t stalled_ns; /* stood still for want of credits, lanes added */
-	uint64_t marked;     /* packets set to ECN CE or FECN there */
-	uint64_t dropped;    /* packets, all reasons */
-	double queue_mean;   /* bytes, of what waits for it */
-	uint64_t queue_max;  /* bytes */
+	/* Of the one priority, and lane, that stood still longest: no more than the run. */
+	uint64_t longest_paused_ns, longest_stalled_ns;
+	uint64_t marked;    /* packets set to ECN CE or FECN there */
+	uint64_t dropped;   /* packets, all reasons */
+	double queue_mean;  /* bytes, of what waits for it */
+	uint64_t queue_max; /* bytes */
 };
 
 /* Over the interval that ends at time. */

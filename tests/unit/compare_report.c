@@ -389,6 +389,19 @@ static void the_command_line_comes_before_the_scenario(void)
 	vl_plan_destroy(made);
 }
 
+/* All of them are numbers of the same range, and can be given again. */
+static void plans_have_no_seeds_beyond_the_last(void)
+{
+	static const char more[] = "seed: 9223372036854775807\ncompare: {repeat: 2}\n";
+	struct vl_plan_options options = {0};
+	char text[1024], error[512];
+
+	snprintf(text, sizeof(text), "%s%s", scenario_text, more);
+	CU_ASSERT_PTR_NULL(plan(text, &options, error));
+	CU_ASSERT_STRING_EQUAL(error, "2 seeds from 9223372036854775807 on go beyond "
+				      "9223372036854775807");
+}
+
 static const struct test tests[] = {
 	{"text_is_no_markup", text_is_no_markup},
 	{"what_is_no_text_is_replaced", what_is_no_text_is_replaced},
@@ -402,6 +415,7 @@ static const struct test tests[] = {
 	{"workloads_cross_what_lies_on_their_shortest_ways",
 	 workloads_cross_what_lies_on_their_shortest_ways},
 	{"plans_are_all_combinations_in_order", plans_are_all_combinations_in_order},
+	{"plans_keep_fabrics_and_seeds_to_themselves", plans_keep_fabrics_and_seeds_to_themselves},
 	{"the_command_line_comes_before_the_scenario", the_command_line_comes_before_the_scenario},
 };
 
