@@ -18,10 +18,10 @@
 #include "dataplane/infiniband/channel_adapter.h"
 #include "dataplane/infiniband/switch.h"
 
-/* What a node is, NULL: it is not; owned by the network. A channel adapter is an endpoint too. */
 /* Live. */
 #define VL_LAB_MAX_WORKERS 2u
 
+/* What a node is, NULL: it is not; owned by the network. A channel adapter is an endpoint too. */
 struct vl_lab_node {
 	struct vl_endpoint *endpoint;
 	struct vl_switch *sw;

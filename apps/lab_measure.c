@@ -438,7 +438,8 @@ static void finish_qp(struct vl_lab_meter *meter, unsigned int qp, unsigned int 
 		start = pair->start;
 	if (progress->finished && progress->last_completion < end)
 		end = progress->last_completion;
-	if (end > start)
+	result->is_active = end > start;
+	if (result->is_active)
 		result->goodput = (double)(meter->last.received[qp] - meter->window.received[qp]) *
 				  8 * SECOND / (double)(end - start);
 }
@@ -457,7 +458,7 @@ static void finish_goodput(struct vl_lab_meter *meter)
 		if (!results->qps[i].pair->crosses_bottleneck)
 			continue;
 		results->bottleneck_goodput += goodput;
-		if (results->qps[i].pair->flow->rate)
+		if (results->qps[i].pair->flow->rate || !results->qps[i].is_active)
 			continue;
 		rate = results->qps[i].goodput;
 		sum += rate;

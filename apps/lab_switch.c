@@ -130,7 +130,10 @@ char *vl_lab_switch_scenario(const char *path, char *error, size_t error_size)
 	out = count < 2 ? NULL : open_memstream(&text, &length);
 	if (out) {
 		print_scenario(out, path, ports, count);
-		fclose(out);
+		if (fclose(out)) {
+			free(text);
+			text = NULL;
+		}
 	}
 	if (count >= 2 && !text)
 		snprintf(error, error_size, "out of memory");

@@ -25,7 +25,7 @@ struct vl_preset {
 	const char *sources; /* lines, each begun by its letter */
 	const struct vl_preset_value *values;
 	unsigned int value_count;
-	const struct preset_parameters *parameters; /* private to preset_config.c */
+	const struct preset_parameters *parameters; /* private: parameters.h */
 };
 
 extern const struct vl_preset vl_presets[];

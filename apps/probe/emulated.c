@@ -210,8 +210,7 @@ static int open_ports(struct probe_emulated *emulated, const struct vl_scenario 
 		ends[i] = vl_scenario_port(scenario, sw->node, chosen[i]);
 	set_cables(emulated, ends[0]->cable->links->rate, ends[0]->cable->links->delay,
 		   ends[1]->cable->links->delay);
-	emulated->config = vl_scenario_has_source(sw) ? vl_scenario_source_config(scenario, sw)
-						      : vl_scenario_switch_config(scenario, sw);
+	emulated->config = vl_scenario_switch_config(scenario, sw);
 	if (emulated->config)
 		bring_forward(emulated->config, chosen);
 	if (scenario->notes)

@@ -29,6 +29,7 @@ struct vl_qp_result {
 	uint64_t messages, bytes; /* completed, whole run */
 	enum ibv_wc_status status;
 	bool finished;
+	bool is_active; /* it had time in the window, between its start and its end */
 	/* At the end of the window it had messages on their way, of which nothing had arrived for a
 	 * tenth of the window or longer. Not known live. */
 	bool stalled;
@@ -192,8 +193,8 @@ struct vl_results {
 	unsigned int qp_count;
 	/* By the scenario's flows: of the completion times in the window, of all pairs. */
 	struct vl_histogram *flow_times;
-	/* Jain's index of the queue pairs that cross the bottleneck and whose rate nobody set; 0:
-	 * fewer than two of them. */
+	/* Jain's index of the queue pairs that cross the bottleneck, whose rate nobody set and that
+	 * had time in the window; 0: fewer than two of them. */
 	double jain;
 	unsigned int jain_count;
 	double goodput;               /* bit/s in the window, all flows and workloads */

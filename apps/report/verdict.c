@@ -427,8 +427,8 @@ static void say_pauses(const struct vl_results *results, FILE *out)
 		return;
 	}
 	fprintf(out,
-		"PFC paused senders %llu time%s; a port of %s stood still for %s of the run, and "
-		"whatever shares such a port waits with it.",
+		"PFC sent %llu pause%s, those that only refresh one among them; a port of %s stood "
+		"still for %s of the run, and whatever shares such a port waits with it.",
 		(unsigned long long)pauses, plural(pauses), results->most_paused_node,
 		part_text(results->most_paused_ns, results->end, part));
 }

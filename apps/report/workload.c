@@ -5,9 +5,9 @@
 
 #include "apps/report/workload.h"
 
-/* nccl-tests print bandwidths in 10^9 bytes per second. */
 /* One for each workload; of more, only about the worst. */
-#define MAX_SENTENCES              4u
+#define MAX_SENTENCES 4u
+/* nccl-tests print bandwidths in 10^9 bytes per second. */
 #define GIGABYTES(bits_per_second) ((bits_per_second) / 8e9)
 
 static bool is_background(const struct vl_workload_result *result)

@@ -54,9 +54,9 @@ struct vl_scenario_infiniband {
 void vl_scenario_check_infiniband(struct vl_loader *loader,
 				  struct vl_scenario_infiniband *infiniband);
 struct vl_scenario;
-/* Fills root_nodes, once names are known. */
 /* Once the links are known: the buffer, if it was left to be worked out. */
 void vl_scenario_size_buffers(struct vl_scenario *scenario);
+/* Fills root_nodes, once names are known. */
 void vl_scenario_find_roots(struct vl_loader *loader, struct vl_scenario *scenario);
 
 extern const struct vl_schema vl_scenario_infiniband_schema;

@@ -182,8 +182,8 @@ struct vl_scenario {
 	/* Of the nodes from endpoint_count on, in their order. */
 	struct vl_scenario_switch *built_switches;
 	unsigned int node_count, endpoint_count, cable_count, pair_count, qp_count;
-	/* The port where most flows meet: its switch and port. node: UINT32_MAX without a switch.
-	 */
+	/* The port that is asked for most: of a switch, or of an endpoint whose line is asked for
+	 * more than any switch's. */
 	struct {
 		unsigned int node, port;
 		unsigned int alike; /* ports that are asked for as much, this one too */
