@@ -415,7 +415,7 @@ static const struct test tests[] = {
 	{"workloads_cross_what_lies_on_their_shortest_ways",
 	 workloads_cross_what_lies_on_their_shortest_ways},
 	{"plans_are_all_combinations_in_order", plans_are_all_combinations_in_order},
-	{"plans_keep_fabrics_and_seeds_to_themselves", plans_keep_fabrics_and_seeds_to_themselves},
+	{"plans_have_no_seeds_beyond_the_last", plans_have_no_seeds_beyond_the_last},
 	{"the_command_line_comes_before_the_scenario", the_command_line_comes_before_the_scenario},
 };
 
