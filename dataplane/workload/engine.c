@@ -466,28 +466,36 @@ static bool may_start(const struct vl_workload_engine *engine, const struct vl_w
 	return true;
 }
 
+/* When a rank that waits may go on; VL_WORKLOAD_NEVER: those that it waits for have not ended. What
+ * others have written may lie ahead of the time that this thread goes by: till then it waits. */
+static uint64_t released_at(const struct vl_workload_host *host,
+			    const struct vl_workload_rank *rank)
+{
+	const struct vl_workload *workload = vl_rank_workload(host, rank);
+	uint64_t at;
+
+	if (rank->state == VL_RANK_AFTER && may_start(host->engine, workload, &at))
+		return at;
+	if (rank->state == VL_RANK_BARRIER &&
+	    __atomic_load_n(&workload->shared_round, __ATOMIC_ACQUIRE) > rank->round)
+		return __atomic_load_n(&workload->shared_round_begun, __ATOMIC_RELAXED);
+	return VL_WORKLOAD_NEVER;
+}
+
 static bool look_at_others(struct vl_workload_host *host, struct vl_workload_rank *rank,
 			   uint64_t now)
 {
 	struct vl_workload *workload = vl_rank_workload(host, rank);
-	uint64_t at;
+	uint64_t at = released_at(host, rank);
 
-	if (rank->state == VL_RANK_AFTER && may_start(host->engine, workload, &at)) {
-		host->waiting--;
-		rank->state = VL_RANK_TIMED;
-		vl_timed_push(&host->heap, (struct vl_timed){at, rank->index, VL_NO_STEP});
-		return true;
-	}
-	if (rank->state == VL_RANK_BARRIER &&
-	    __atomic_load_n(&workload->shared_round, __ATOMIC_ACQUIRE) > rank->round) {
-		host->waiting--;
+	if (at > now)
+		return false;
+	host->waiting--;
+	if (rank->state == VL_RANK_BARRIER)
 		rank->round++;
-		begin_round(host, workload, rank,
-			    __atomic_load_n(&workload->shared_round_begun, __ATOMIC_RELAXED), now);
-		advance(host, workload, rank, now);
-		return true;
-	}
-	return false;
+	begin_round(host, workload, rank, at, now);
+	advance(host, workload, rank, now);
+	return true;
 }
 
 static bool look_around(struct vl_workload_host *host, uint64_t now)
@@ -519,10 +527,14 @@ void vl_workload_poll(void *context, struct vl_endpoint *endpoint, uint64_t now)
 uint64_t vl_workload_next_deadline(void *context)
 {
 	const struct vl_workload_host *host = context;
-	uint64_t deadline = vl_timed_next(&host->heap), inner;
+	uint64_t deadline = vl_timed_next(&host->heap), other;
 
+	for (uint32_t i = 0; host->waiting && i < host->rank_count; i++) {
+		other = released_at(host, host->ranks[i]);
+		deadline = other < deadline ? other : deadline;
+	}
 	if (!host->inner.next_deadline)
 		return deadline;
-	inner = host->inner.next_deadline(host->inner.context);
-	return inner < deadline ? inner : deadline;
+	other = host->inner.next_deadline(host->inner.context);
+	return other < deadline ? other : deadline;
 }

@@ -186,10 +186,17 @@ static bool find_ideals(struct measure *measure)
 
 /* ---- Times that were ------------------------------------------------------------------------ */
 
+/* ns. The two are told by different threads, whose times may differ by more than the transfer took:
+ * then it was none. */
+static uint64_t duration_of(struct vl_step_times times)
+{
+	return times.finished > times.ready ? times.finished - times.ready : 0;
+}
+
 static bool add_transfer(const struct measure *measure, uint32_t number, struct vl_step_times times,
 			 struct vl_workload_values *values, struct vl_workload_metrics *metrics)
 {
-	double time = (double)(times.finished - times.ready);
+	double time = (double)duration_of(times);
 
 	metrics->transfers++;
 	return vl_values_add(&values->transfer_times, time) &&
@@ -212,7 +219,7 @@ static bool add_jobs(const struct measure *measure, struct vl_workload_values *v
 
 	for (uint32_t i = 0; i < measure->config->plan->job_count; i++) {
 		struct vl_step_times job = measure->jobs[i];
-		double time = (double)(job.finished - job.ready);
+		uint64_t time = duration_of(job);
 
 		metrics->all_jobs++;
 		if (job.finished == VL_WORKLOAD_NEVER) {
@@ -220,9 +227,9 @@ static bool add_jobs(const struct measure *measure, struct vl_workload_values *v
 			continue;
 		}
 		metrics->jobs++;
-		metrics->missed += deadline && job.finished - job.ready > deadline;
-		if (!vl_values_add(&values->job_times, time) ||
-		    !vl_values_add(&values->job_slowdown, time / measure->job_ideals[i]))
+		metrics->missed += deadline && time > deadline;
+		if (!vl_values_add(&values->job_times, (double)time) ||
+		    !vl_values_add(&values->job_slowdown, (double)time / measure->job_ideals[i]))
 			return false;
 	}
 	return true;
@@ -265,7 +272,7 @@ static void find_bandwidths(const struct vl_workload_measures *measures,
 		struct vl_workload_round *round = &metrics->rounds[i];
 		double time = (double)(round->finished - round->started) / SECOND;
 
-		if (round->finished == VL_WORKLOAD_NEVER || round->finished == round->started)
+		if (round->finished == VL_WORKLOAD_NEVER || round->finished <= round->started)
 			continue;
 		round->algbw = bits / time;
 		round->busbw = round->algbw * measures->bus_factor;
@@ -303,7 +310,7 @@ static bool find_fairness(const struct measure *measure, struct vl_workload_metr
 
 			if (times.finished == VL_WORKLOAD_NEVER)
 				continue;
-			time += (double)(times.finished - times.ready);
+			time += (double)duration_of(times);
 			bytes += (double)step->bytes;
 		}
 		added = time <= 0 || vl_values_add(&rates, bytes / time);

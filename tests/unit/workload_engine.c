@@ -385,6 +385,46 @@ static void test_failure_counts_what_was_begun(void)
 	vl_workload_plan_release(&plan);
 }
 
+/* Rank 0 ends the first round by a thread whose time is ahead of that of the others. They begin the
+ * next when it has come, and not with all their steps at once waiting for it: there is no room. */
+static void test_barrier_ahead(void)
+{
+	const uint64_t ahead = SECOND / 1000 + 5000, soon = SECOND / 1000 - 5000;
+	const struct vl_step computing = {.kind = VL_STEP_COMPUTE, .delay = SECOND / 1000};
+	const struct vl_application *application;
+	struct vl_workload_progress progress;
+	struct vl_workload_config config;
+	struct vl_workload_plan plan;
+
+	bench_set_up(16, 0);
+	vl_workload_plan_init(&plan, 16);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_all_to_all(&plan, 1600, 0), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_add(&plan, &computing, NULL, 0), 0);
+	config = bench_workload("barrier", &plan);
+	config.rounds = 2;
+	config.barrier = true;
+	bench_add(&config);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_engine_connect(bench.engine, 0), 0);
+	vl_network_run_until(bench.network, soon);
+	application = &bench.endpoints[1]->application;
+	CU_ASSERT_EQUAL(application->next_deadline(application->context), VL_WORKLOAD_NEVER);
+	application = &bench.endpoints[0]->application;
+	application->poll(application->context, bench.endpoints[0], ahead);
+	application = &bench.endpoints[1]->application;
+	CU_ASSERT_EQUAL(application->next_deadline(application->context), ahead);
+	vl_network_run_until(bench.network, soon + 1);
+	CU_ASSERT_EQUAL(application->next_deadline(application->context), ahead);
+	CU_ASSERT_EQUAL(vl_workload_step_times(bench.engine, 0, 1, 1).ready, VL_WORKLOAD_NEVER);
+	vl_network_run_until(bench.network, SECOND);
+	CU_ASSERT_TRUE(vl_workload_engine_is_finished(bench.engine));
+	CU_ASSERT_EQUAL(vl_workload_step_times(bench.engine, 0, 1, 1).ready, ahead);
+	progress = vl_workload_progress(bench.engine, 0);
+	CU_ASSERT_EQUAL(progress.finished, progress.steps);
+	CU_ASSERT_EQUAL(progress.messages_arrived, 2 * 16 * 15);
+	bench_tear_down();
+	vl_workload_plan_release(&plan);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -398,6 +438,7 @@ int main(int argc, char **argv)
 		{"failure", test_failure},
 		{"failure_counts_what_was_begun", test_failure_counts_what_was_begun},
 		{"refused", test_refused},
+		{"barrier_ahead", test_barrier_ahead},
 	};
 
 	return RUN_SUITE("workload_engine", tests, argc, argv);

@@ -4,6 +4,7 @@
 /* What is measured of workloads, where it can be worked out otherwise. */
 
 #include "dataplane/workload/collectives.h"
+#include "dataplane/workload/engine_private.h"
 #include "dataplane/workload/metrics.h"
 #include "tests/support/suite.h"
 #include "tests/support/workload_bench.h"
@@ -51,6 +52,34 @@ static void end(void)
 	vl_workload_metrics_release(&metrics);
 	bench_tear_down();
 	vl_workload_plan_release(&plan);
+}
+
+/* Live, who takes a message may go by an older time than who has sent it. */
+static void test_finished_before_it_was_ready(void)
+{
+	struct vl_workload_measures measures = star;
+	struct vl_workload_config config;
+
+	start(2);
+	CU_ASSERT_EQUAL(vl_workload_plan_permutation(&plan, 4096, 3), 0);
+	config = bench_workload("permutation", &plan);
+	bench_add(&config);
+	bench_run(SECOND);
+	for (unsigned int i = 0; i < plan.step_count; i++) {
+		bench.engine->workloads[0].ready[i] = 1000;
+		bench.engine->workloads[0].finished[i] = 900;
+	}
+	measures.size = 4096;
+	measures.bus_factor = 1;
+	measures.deadline = 10;
+	CU_ASSERT_EQUAL_FATAL(
+		vl_workload_measure(bench.engine, 0, &measures, SECOND, NULL, &metrics), 0);
+	CU_ASSERT_EQUAL(metrics.transfers, 2);
+	CU_ASSERT_EQUAL(metrics.transfer_times.most, 0);
+	CU_ASSERT_EQUAL(metrics.job_times.most, 0);
+	CU_ASSERT_EQUAL(metrics.missed, 0);
+	CU_ASSERT_EQUAL(metrics.algbw, 0);
+	end();
 }
 
 /* Nobody is in anybody's way. */
@@ -238,9 +267,13 @@ static void test_values(void)
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
-		{"alone", test_alone},           {"incast", test_incast},
-		{"bandwidths", test_bandwidths}, {"deadline", test_deadline},
-		{"unfinished", test_unfinished}, {"background", test_background},
+		{"alone", test_alone},
+		{"finished_before_it_was_ready", test_finished_before_it_was_ready},
+		{"incast", test_incast},
+		{"bandwidths", test_bandwidths},
+		{"deadline", test_deadline},
+		{"unfinished", test_unfinished},
+		{"background", test_background},
 		{"values", test_values},
 	};
 
