@@ -292,12 +292,16 @@ static uint64_t clock_out(struct vl_fabric_link *link, uint32_t length, uint64_t
 	return end;
 }
 
-/* From the arrival of a frame's head to that of its last bit, rounded up. */
+/* From the arrival of a frame's head to that of its last bit, rounded down: so the head comes no
+ * earlier than it does on the line, and never before the frame ahead, however fast that is. */
 static uint64_t tail_time(const struct vl_fabric_link *link, uint32_t length)
 {
+	uint64_t remainder = 0;
+
 	if (length + FRAME_CHECK <= VL_ETHERNET_HEAD)
 		return 0;
-	return vl_rate_time_up(link->rate, (length + FRAME_CHECK - VL_ETHERNET_HEAD) * UINT64_C(8));
+	return vl_rate_time(link->rate, (length + FRAME_CHECK - VL_ETHERNET_HEAD) * UINT64_C(8),
+			    &remainder);
 }
 
 static bool is_exempt(const struct vl_frame *frame)

@@ -490,6 +490,48 @@ static void test_late_frames_keep_their_order(void)
 	vl_memory_frame_pool_release(&pool);
 }
 
+/* Short and long frames in turn on lines on which a short one takes less than a nanosecond: heads
+ * come in order, and last bits when they do where whole frames are waited for. */
+static void test_heads_keep_their_order(void)
+{
+	static const uint64_t rates[] = {10 * GBPS, 400 * GBPS, 800 * GBPS, 1600 * GBPS,
+					 4000 * GBPS};
+
+	for (unsigned int i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+		struct vl_link_config config = {
+			.rate = rates[i], .propagation = 100, .delivers_head = true};
+		struct vl_random random = {i};
+		struct vl_fabric_link link, whole;
+		uint64_t now = 0, last = 0;
+		struct vl_frame *frame;
+
+		start(&link, &config);
+		config.delivers_head = false;
+		CU_ASSERT_EQUAL_FATAL(vl_fabric_link_init(&whole, &config), 0);
+		for (uint32_t n = 0; n < 2000; n++) {
+			uint32_t length = (uint32_t)(n % 2 ? 60 + vl_random_below(&random, 4000)
+							   : 60 + vl_random_below(&random, 9));
+
+			vl_fabric_link_send(&link, numbered(n, length), now);
+			vl_fabric_link_send(&whole, numbered(n, length), now);
+			now = vl_fabric_link_free_at(&link);
+		}
+		for (uint32_t n = 0; n < 2000; n++) {
+			struct vl_frame *other = vl_fabric_link_receive(&whole, UINT64_MAX - 1);
+
+			frame = vl_fabric_link_receive(&link, UINT64_MAX - 1);
+			CU_ASSERT_PTR_NOT_NULL_FATAL(frame);
+			CU_ASSERT_EQUAL(number_of(frame), n);
+			CU_ASSERT_EQUAL(frame->whole_at, other->time);
+			CU_ASSERT_TRUE(frame->time >= last && frame->time <= frame->whole_at);
+			last = frame->time;
+			vl_frame_free(frame);
+			vl_frame_free(other);
+		}
+		finish(&link);
+	}
+}
+
 static void test_mac_control_is_exempt(void)
 {
 	static const uint8_t mac[6] = {2};
@@ -557,6 +599,7 @@ int main(int argc, char **argv)
 		{"jitter_is_bounded", test_jitter_is_bounded},
 		{"jitter_far_above_the_packet_time", test_jitter_far_above_the_packet_time},
 		{"late_frames_keep_their_order", test_late_frames_keep_their_order},
+		{"heads_keep_their_order", test_heads_keep_their_order},
 		{"mac_control_is_exempt", test_mac_control_is_exempt},
 		{"no_frame_for_a_duplicate", test_no_frame_for_a_duplicate},
 		{"refuses_bad_configurations", test_refuses_bad_configurations},
