@@ -107,9 +107,11 @@ static bool take_sequence(struct vl_carrier *carrier, uint32_t sequence)
 	return true;
 }
 
-/* False: somebody else's. */
+/* False: somebody else's, or our own, come back by a loop: nobody is to meet himself. */
 static bool take_session(struct vl_carrier *carrier, uint32_t session)
 {
+	if (session == carrier->session)
+		return false;
 	if (!carrier->is_heard) {
 		carrier->is_heard = true;
 		carrier->peer_session = session;
@@ -172,7 +174,7 @@ bool vl_carrier_read_hello(const struct vl_carrier_packet *packet, struct vl_car
 bool vl_carrier_take_hello(struct vl_carrier *carrier, uint32_t session,
 			   const struct vl_carrier_hello *hello)
 {
-	if (carrier->is_met && session != carrier->peer_session)
+	if (session == carrier->session || (carrier->is_met && session != carrier->peer_session))
 		return drop(&carrier->counters.rx_strangers);
 	carrier->peer_session = session;
 	carrier->is_heard = true;

@@ -228,6 +228,25 @@ static void test_hello(void)
 	CU_ASSERT_FALSE(vl_carrier_read_hello(&packet, &heard));
 }
 
+/* What comes back by a loop does not make an end its own other end. */
+static void test_own_frames(void)
+{
+	const struct vl_carrier_hello hello = {1, 0xdeadbeef};
+	struct vl_carrier_packet packet;
+	uint32_t length;
+
+	start();
+	CU_ASSERT_FALSE(vl_carrier_take_hello(&a, 0xdeadbeef, &hello));
+	length = send(VL_CARRIER_PACKET, LENGTH);
+	CU_ASSERT_FALSE(vl_carrier_read(&a, frame, length, &packet));
+	CU_ASSERT_EQUAL(a.counters.rx_strangers, 2);
+	CU_ASSERT_FALSE(a.is_heard || a.is_met);
+	CU_ASSERT_TRUE(vl_carrier_take_hello(&a, 0x12345678, &hello));
+	CU_ASSERT_TRUE(a.is_met);
+	CU_ASSERT_FALSE(vl_carrier_read(&a, frame, length, &packet));
+	CU_ASSERT_EQUAL(a.counters.rx_strangers, 3);
+}
+
 static const struct test tests[] = {
 	{"round_trip", test_round_trip},
 	{"lost_and_late", test_lost_and_late},
@@ -237,6 +256,7 @@ static const struct test tests[] = {
 	{"refusals", test_refusals},
 	{"noise", test_noise},
 	{"hello", test_hello},
+	{"own_frames", test_own_frames},
 };
 
 int main(int argc, char **argv)
