@@ -144,7 +144,8 @@ static void reference_cnp(struct reference *reference)
 		reference->alpha = values->initial_alpha_value / 1024.0;
 	}
 	if (is_first && values->rate_to_set_on_first_cnp) {
-		reference->rate = fmin(reference->rate, values->rate_to_set_on_first_cnp * 1e6);
+		reference->rate = fmin(reference->rate, fmax(values->rate_to_set_on_first_cnp * 1e6,
+							     values->rpg_min_rate * 1e6));
 		reference->target = reference->rate;
 		reference_restart(reference);
 	} else if (!reference->cuts || reference->since_cut >= values->rate_reduce_monitor_period) {
@@ -400,6 +401,11 @@ static void test_cut(void)
 	start(&state, &parameters, 10 * GBPS);
 	dcqcn->on_cnp(&state, &parameters, 0);
 	CU_ASSERT_EQUAL(dcqcn->report(&state, &parameters, 0).rate, 10 * GBPS);
+	/* Nor does it go below the least rate. */
+	parameters.dcqcn.rpg_min_rate = 40000;
+	start(&state, &parameters, 100 * GBPS);
+	dcqcn->on_cnp(&state, &parameters, 0);
+	CU_ASSERT_EQUAL(dcqcn->report(&state, &parameters, 0).rate, 40 * GBPS);
 }
 
 static void test_least_time_between_cuts(void)

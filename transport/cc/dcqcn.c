@@ -299,6 +299,7 @@ static void on_cnp(struct vl_cc_state *state, const struct vl_cc_parameters *par
 		dcqcn->alpha_time = now;
 	}
 	if (is_first && first_rate) {
+		first_rate = larger(first_rate, values->rpg_min_rate * VL_CC_MEGABIT);
 		dcqcn->rate = smaller(first_rate, dcqcn->rate);
 		dcqcn->target = dcqcn->rate;
 		start_over(dcqcn, values, now);
