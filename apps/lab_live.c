@@ -593,10 +593,11 @@ int vl_lab_run_live(const struct vl_lab_run *run, char *error, size_t error_size
 		snprintf(error, error_size, "%s", lab.error.text);
 	vl_lab_meter_destroy(lab.meter);
 	vl_lab_fabric_destroy(lab.fabric);
-	vl_live_network_destroy(lab.network);
-	vl_lab_storms_destroy(lab.storms);
+	/* Ports give back buffers of the network's mempools. */
 	for (unsigned int i = 0; i < VL_LAB_MAX_WIRES; i++)
 		vl_port_close(lab.ports[i]);
+	vl_live_network_destroy(lab.network);
+	vl_lab_storms_destroy(lab.storms);
 	free(lab.nodes);
 	if (vl_eal_is_running())
 		vl_eal_stop();

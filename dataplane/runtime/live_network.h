@@ -126,9 +126,9 @@ int vl_live_network_route(struct vl_live_network *network, struct vl_error *erro
 /*
  * What an InfiniBand node sends by a port goes, after the link's time, to a port of the machine
  * (dataplane/infiniband/carrier.h), and what comes there for the link of that number arrives at the
- * node. The machine's port is the caller's, to be closed after the network is destroyed; its frames
- * are to be received in buffers of vl_live_network_mempool of the node's worker, which uses its
- * queue 0. Links of nodes on one worker may share it.
+ * node. The machine's port is the caller's; its frames are to be received in buffers of
+ * vl_live_network_mempool of the node's worker, which uses its queue 0. So it is to be closed when
+ * the network has stopped, and before it is destroyed. Links of nodes on one worker may share it.
  */
 int vl_live_network_carry(struct vl_live_network *network, struct vl_live_node *node, uint32_t port,
 			  const struct vl_link_config *config, struct vl_port *wire, uint16_t link,

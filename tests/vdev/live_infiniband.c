@@ -163,9 +163,10 @@ static void destroy(struct halves *halves)
 		if (halves->traffic[side])
 			vl_traffic_destroy(halves->traffic[side]);
 	}
-	vl_live_network_destroy(halves->network);
+	vl_live_network_stop(halves->network);
 	vl_port_close(halves->ends[0]);
 	vl_port_close(halves->ends[1]);
+	vl_live_network_destroy(halves->network);
 	vl_subnet_destroy(halves->subnet);
 }
 
@@ -313,9 +314,10 @@ static void test_meeting(void)
 	interrupted = 1;
 	CU_ASSERT_EQUAL(vl_live_network_meet(halves.network, 42, SECOND, &interrupted, &problem),
 			-EINTR);
-	vl_live_network_destroy(halves.network);
+	vl_live_network_stop(halves.network);
 	vl_port_close(alone[0]);
 	vl_port_close(alone[1]);
+	vl_live_network_destroy(halves.network);
 }
 
 static uint16_t (*transmit_uncounted)(struct vl_port *port, uint16_t queue, struct rte_mbuf **mbufs,
@@ -403,9 +405,10 @@ static void test_frames_of_others(void)
 	CU_ASSERT_EQUAL(counters.wire_foreign, 2);
 	CU_ASSERT_EQUAL(counters.wire_unknown_link, 1);
 	CU_ASSERT_EQUAL(vl_live_network_carrier(sw, 1)->counters.rx_link_packets, 0);
-	vl_live_network_destroy(network);
+	vl_live_network_stop(network);
 	vl_port_close(ends[0]);
 	vl_port_close(ends[1]);
+	vl_live_network_destroy(network);
 }
 
 static void test_refusals(void)
