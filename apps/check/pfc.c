@@ -28,6 +28,50 @@ static bool may_stop(struct check *check, const struct vl_db_port *port, unsigne
 	return stopped < 0 ? check_is_given(check, port->pfc_to_queue, priority) : stopped == queue;
 }
 
+/*
+ * The class of a group that its pauses are for: of those that leave by a queue which they stop the
+ * first, or else the first of all.
+ */
+static unsigned int class_of_group(const struct check_port *view, unsigned int group,
+				   uint8_t priorities)
+{
+	const struct vl_db_port *port = view->port;
+	unsigned int first = VL_DB_TCS;
+
+	for (unsigned int tc = 0; tc < VL_DB_TCS; tc++) {
+		int queue = vl_db_queue_of_tc(port, tc);
+
+		if (!(view->judged_tcs & 1u << tc) || queue < 0 ||
+		    vl_db_pg_of_tc(port, tc) != (int)group)
+			continue;
+		for (unsigned int n = 0; n < VL_DB_CLASSES; n++) {
+			if (priorities & 1u << n && vl_db_queue_of_priority(port, n) == queue)
+				return tc;
+		}
+		if (first == VL_DB_TCS)
+			first = tc;
+	}
+	return first;
+}
+
+static const char *right_queue(struct check *check, const struct check_port *view, unsigned int tc,
+			       unsigned int group, uint8_t priorities)
+{
+	const struct vl_db_port *port = view->port;
+	unsigned int first = class_of_group(view, group, priorities);
+
+	/* The map cannot be right for both where they leave by different queues. */
+	if (first != tc && vl_db_queue_of_tc(port, first) != vl_db_queue_of_tc(port, tc))
+		return check_text(check,
+				  "class %u in another group than class %u, or in its queue, %d",
+				  tc, first, vl_db_queue_of_tc(port, first));
+	return check_text(check,
+			  "\"%s\": \"%d\" in the map of PFC priorities to queues, or class %u in "
+			  "the queue that it has",
+			  check_set(check, priorities & -priorities), vl_db_queue_of_tc(port, tc),
+			  tc);
+}
+
 static void check_queue(struct check *check, const struct check_port *view)
 {
 	const struct vl_db_port *port = view->port;
@@ -51,11 +95,7 @@ static void check_queue(struct check *check, const struct check_port *view)
 				     "paused, and leaves by queue %d, which a pause of that "
 				     "priority does not stop",
 				     tc, group, check_set(check, priorities), queue),
-			  NULL,
-			  check_text(check,
-				     "\"%s\": \"%d\" in the map of PFC priorities to queues, or "
-				     "class %u in the queue that it has",
-				     check_set(check, priorities & -priorities), queue, tc));
+			  NULL, right_queue(check, view, tc, (unsigned int)group, priorities));
 	}
 }
 

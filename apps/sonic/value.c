@@ -292,7 +292,9 @@ void db_bad_reference(const struct db_cell *cell, const char *field, const char 
 
 void db_missing_port(const struct db_cell *cell, const char *field, const char *name)
 {
-	static const char right[] = "a port of PORT, or no entry";
+	static const char one[] = "a port of PORT, or no entry";
+	static const char list[] = "an entry for each port: this table takes no lists";
+	const char *right = strchr(name, ',') ? list : one;
 	struct vl_config_db *db = cell->db;
 	struct vl_db_problem **end = db->problem_end;
 

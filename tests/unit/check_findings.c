@@ -318,7 +318,55 @@ static void test_classes_beyond(void)
 	expect_unmapped("\"dscp_to_tc_map\": \"m\", ", UINT64_C(1) << 26, "no group for class 9");
 }
 
+/* A group of two classes in two queues: the map of its priority is right for one of them at most.
+ */
+static void test_pfc_queue_of_two(void)
+{
+	struct vl_check_options options = vl_check_defaults;
+	const struct vl_check_finding *finding;
+	struct judged judged;
+
+	for (unsigned int is_map_wrong = 0; is_map_wrong < 2; is_map_wrong++) {
+		json_t *root = config_db_100g(2);
+		unsigned int maps = 0, others = 0;
+
+		config_db_edit(root, "TC_TO_PRIORITY_GROUP_MAP", "AZURE", "5", "3");
+		if (is_map_wrong)
+			config_db_edit(root, "MAP_PFC_PRIORITY_TO_QUEUE", "AZURE", "3", "2");
+		options.roce_dscps = 1u << 3;
+		judged = judge(root, &options);
+		for (finding = judged.findings.first; finding; finding = finding->next) {
+			if (finding->rule != VL_CHECK_PFC_QUEUE)
+				continue;
+			maps += strstr(finding->right, "in the map of PFC priorities") != NULL;
+			others += !strcmp(finding->right, "class 5 in another group than class 3, "
+							  "or in its queue, 3");
+		}
+		CU_ASSERT_EQUAL(maps, is_map_wrong);
+		CU_ASSERT_EQUAL(others, 1);
+		vl_config_db_free(judged.db);
+	}
+}
+
+/* Not every table takes a list of ports for a key. */
+static void test_list_of_ports(void)
+{
+	struct vl_check_options options = vl_check_defaults;
+	const struct vl_check_finding *finding;
+	json_t *root = config_db_100g(2);
+	struct judged judged;
+
+	config_db_edit(root, "PFC_WD", "Ethernet0,Ethernet4", "detection_time", "200");
+	judged = judge(root, &options);
+	finding = find(&judged, "reference");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(finding);
+	CU_ASSERT_STRING_EQUAL(finding->right, "an entry for each port: this table takes no lists");
+	vl_config_db_free(judged.db);
+}
+
 static const struct test tests[] = {
+	{"pfc_queue_of_two", test_pfc_queue_of_two},
+	{"list_of_ports", test_list_of_ports},
 	{"classes_beyond", test_classes_beyond},
 	{"headroom_sum", test_headroom_sum},
 	{"headroom_grows", test_headroom_grows},
