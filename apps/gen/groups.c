@@ -167,6 +167,10 @@ struct gen_endpoint_result gen_port_result(const struct gen_run *run, uint32_t a
 #undef ADD_COUNTER
 		for (unsigned int reason = 0; reason < VL_DROP_COUNT; reason++)
 			sum.drops[reason] += result->drops[reason];
+		/* Pauses are for the port: each of its workers obeys the same ones. */
+		for (unsigned int n = 0; n < VL_PFC_PRIORITIES; n++)
+			if (result->paused[n] > sum.paused[n])
+				sum.paused[n] = result->paused[n];
 	}
 	return sum;
 }

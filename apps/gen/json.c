@@ -202,7 +202,7 @@ static json_t *ports_json(const struct gen_run *run)
 	for (uint32_t i = 0; i < run->application_count; i += run->session->worker_count) {
 		struct gen_endpoint_result sum = gen_port_result(run, i);
 		uint32_t port = run->applications[i].config.port;
-		json_t *object = json_object(), *frames = json_object();
+		json_t *object = json_object(), *frames = json_object(), *paused = json_array();
 
 		put(object, "port", json_string(vl_host_port(run->session->host, port)->name));
 		put(object, "arrival_clock",
@@ -214,6 +214,9 @@ static json_t *ports_json(const struct gen_run *run)
 		VL_ENDPOINT_COUNTERS(PUT_COUNTER)
 #undef PUT_COUNTER
 		put(object, "frames", frames);
+		for (unsigned int n = 0; n < VL_PFC_PRIORITIES; n++)
+			json_array_append_new(paused, whole(sum.paused[n]));
+		put(object, "paused_ns", paused);
 		json_array_append_new(list, object);
 	}
 	return list;

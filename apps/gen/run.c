@@ -329,6 +329,9 @@ static void read_endpoint(struct gen_run *run, uint32_t i)
 	result->counters = *vl_device_counters(endpoint->device);
 	result->frames = endpoint->counters;
 	memcpy(result->drops, vl_device_drops(endpoint->device), sizeof(result->drops));
+	for (uint8_t priority = 0; priority < VL_PFC_PRIORITIES; priority++)
+		result->paused[priority] = vl_pfc_receiver_paused_time(
+			&endpoint->pause, priority, vl_host_now(run->session->host));
 }
 
 static void add_peer(struct gen_run *run, const struct gen_application *application)

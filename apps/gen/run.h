@@ -37,6 +37,7 @@ struct gen_endpoint_result {
 	struct vl_counters counters;
 	struct vl_endpoint_counters frames;
 	uint64_t drops[VL_DROP_COUNT];
+	uint64_t paused[VL_PFC_PRIORITIES]; /* ns, by the peer's pauses */
 };
 
 struct gen_run {

@@ -4,6 +4,7 @@
 #include "apps/gen/report.h"
 
 #include "apps/endpoint/status.h"
+#include "apps/quantity.h"
 #include "dataplane/runtime/host.h"
 
 #include <inttypes.h>
@@ -199,6 +200,25 @@ static void print_drops(const struct gen_run *run, FILE *out)
 	}
 }
 
+/* What slowed the run from outside, if it was a pause. */
+static void print_pauses(const struct gen_run *run, FILE *out)
+{
+	char text[VL_QUANTITY_TEXT];
+
+	for (uint32_t i = 0; i < run->application_count; i += run->session->worker_count) {
+		struct gen_endpoint_result result = gen_port_result(run, i);
+		const char *name =
+			vl_host_port(run->session->host, run->applications[i].config.port)->name;
+
+		for (unsigned int n = 0; n < VL_PFC_PRIORITIES; n++)
+			if (result.paused[n])
+				fprintf(out, "  paused by the peer's PFC: class %u of %s for %s\n",
+					n, name,
+					vl_quantity_text(VL_QUANTITY_DURATION, result.paused[n],
+							 text));
+	}
+}
+
 static void print_clock(const struct gen_run *run, FILE *out)
 {
 	for (uint32_t i = 0; i < run->application_count; i++) {
@@ -300,6 +320,7 @@ void gen_report_tables(const struct gen_run *run, const struct gen_group_result 
 		    out);
 	print_counters(run, out);
 	print_drops(run, out);
+	print_pauses(run, out);
 	if (run->application_count > run->session->worker_count)
 		print_ports(run, out);
 	print_clock(run, out);

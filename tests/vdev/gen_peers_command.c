@@ -108,6 +108,24 @@ static void test_cm(void)
 	       1, "reject");
 }
 
+/* Whom the peer paused is told for how long, and which class. */
+static void test_paused(void)
+{
+	const json_t *paused;
+
+	expect("printf 'events:\n- {on: received, opcode: data, nth: 5, action: pause, "
+	       "priorities: 3, for: 5ms}\n' > pause.yaml; " BESIDE(
+		       ENDPOINT " --events pause.yaml", "Listening",
+		       "$V gen -n 20 -s 4KiB " NEAR "--json near.json"),
+	       0, "paused by the peer's PFC: class 3 of memif:");
+	read_json();
+	paused = json_object_get(json_array_get(json_object_get(root, "ports"), 0), "paused_ns");
+	CU_ASSERT_EQUAL(json_array_size(paused), 8);
+	for (size_t i = 0; i < 8; i++)
+		CU_ASSERT_EQUAL(json_integer_value(json_array_get(paused, i)) > 0, i == 3);
+	json_decref(root);
+}
+
 /* Two generators that are told of each other; a memory's key is the same in each run. Whom it
  * cannot reach, and why queue pairs failed, is said. */
 static void test_given(void)
@@ -184,8 +202,9 @@ static void test_workers(void)
 }
 
 static const struct test tests[] = {
-	{"control", test_control}, {"broken", test_broken}, {"cm", test_cm},
-	{"given", test_given},     {"ports", test_ports},   {"workers", test_workers},
+	{"control", test_control},           {"broken", test_broken}, {"cm", test_cm},
+	{"paused by the peer", test_paused}, {"given", test_given},   {"ports", test_ports},
+	{"workers", test_workers},
 };
 
 int main(int argc, char **argv)
