@@ -119,15 +119,47 @@ static double ideal_of(const struct measure *measure, const struct vl_step *step
 	return ideal;
 }
 
-/* The longest way through the steps of each job. */
+/* Whether a step waits for no other of its job. */
+static bool is_first_in_job(const struct vl_workload_plan *plan, const struct vl_step *step)
+{
+	for (uint32_t i = 0; i < step->dependency_count; i++) {
+		uint32_t on = plan->dependencies[step->first_dependency + i];
+
+		if (plan->steps[on].job == step->job)
+			return false;
+	}
+	return true;
+}
+
+/* When the first step of each job is due, ns after the round's start. */
+static uint64_t *find_job_starts(const struct vl_workload_plan *plan)
+{
+	uint64_t *starts = malloc(plan->job_count * sizeof(*starts));
+
+	for (uint32_t i = 0; starts && i < plan->job_count; i++)
+		starts[i] = UINT64_MAX;
+	for (uint32_t i = 0; starts && i < plan->step_count; i++) {
+		const struct vl_step *step = &plan->steps[i];
+
+		if (step->earliest < starts[step->job] && is_first_in_job(plan, step))
+			starts[step->job] = step->earliest;
+	}
+	return starts;
+}
+
+/* The longest way through the steps of each job; no network starts one before it is due. */
 static bool find_critical_paths(struct measure *measure)
 {
 	const struct vl_workload_plan *plan = measure->config->plan;
 	double *ends = malloc(plan->step_count * sizeof(*ends));
+	uint64_t *starts = find_job_starts(plan);
+	bool is_done = ends && starts;
 
-	for (uint32_t i = 0; ends && i < plan->step_count; i++) {
+	for (uint32_t i = 0; is_done && i < plan->step_count; i++) {
 		const struct vl_step *step = &plan->steps[i];
-		double begin = 0;
+		double begin = step->earliest > starts[step->job]
+				       ? (double)(step->earliest - starts[step->job])
+				       : 0;
 
 		for (uint32_t j = 0; j < step->dependency_count; j++) {
 			uint32_t on = plan->dependencies[step->first_dependency + j];
@@ -141,8 +173,9 @@ static bool find_critical_paths(struct measure *measure)
 		if (ends[i] > measure->job_ideals[step->job])
 			measure->job_ideals[step->job] = ends[i];
 	}
+	free(starts);
 	free(ends);
-	return ends != NULL;
+	return is_done;
 }
 
 /* What each rank's own link takes for all that it sends, and for all that it gets. */

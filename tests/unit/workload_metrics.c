@@ -157,6 +157,28 @@ static void test_bandwidths(void)
 	end();
 }
 
+/* No network is faster than what is to be sent only later. */
+static void test_due(void)
+{
+	const struct vl_step steps[] = {
+		{.source = 0, .destination = 1, .bytes = 4096, .earliest = 20000},
+		{.source = 2, .destination = 3, .bytes = 4096, .earliest = 820000},
+	};
+	struct vl_workload_config config;
+
+	start(4);
+	for (unsigned int i = 0; i < 2; i++)
+		CU_ASSERT_EQUAL(vl_workload_plan_add(&plan, &steps[i], NULL, 0), 0);
+	plan.job_count = 1;
+	config = bench_workload("trace", &plan);
+	bench_add(&config);
+	measure(&star);
+	/* From the first step on, which is itself due late. */
+	CU_ASSERT_DOUBLE_EQUAL(metrics.job_times.mean, 800000, 5000);
+	CU_ASSERT_DOUBLE_EQUAL(metrics.job_slowdown.mean, 1, 0.01);
+	end();
+}
+
 /* Three clients ask at once, and the last two answers come too late. */
 static void test_deadline(void)
 {
@@ -272,6 +294,7 @@ int main(int argc, char **argv)
 		{"incast", test_incast},
 		{"bandwidths", test_bandwidths},
 		{"deadline", test_deadline},
+		{"due", test_due},
 		{"unfinished", test_unfinished},
 		{"background", test_background},
 		{"values", test_values},
