@@ -19,6 +19,9 @@
 #define EVEN        0.99
 #define NEARLY_EVEN 0.95
 #define MUCH_RESENT 0.01
+/* Of a line's rate, as it would be printed as nothing; bytes, likewise. */
+#define UNUSED       0.0005
+#define LITTLE_QUEUE 500
 /* Of a link's rate, that credits let through. */
 #define TOO_LONG     0.95
 #define NEARLY_ALL   0.75
@@ -153,9 +156,16 @@ static void say_loss(const struct vl_results *results, FILE *out)
 		return;
 	}
 	if (lost)
-		fprintf(out, "%llu packet%s lost (%llu of them dropped by switches)",
-			(unsigned long long)lost, lost == 1 ? " was" : "s were",
+		fprintf(out, "%llu packet%s lost (", (unsigned long long)lost,
+			lost == 1 ? " was" : "s were");
+	if (lost && totals->switch_drops && totals->switch_drops < lost)
+		fprintf(out, "%llu of them dropped by switches)",
 			(unsigned long long)totals->switch_drops);
+	else if (lost)
+		fprintf(out, "%s by switches)",
+			!totals->switch_drops ? "none dropped"
+			: lost == 1           ? "dropped"
+					      : "all dropped");
 	if (totals->link_corrupted)
 		fprintf(out, "%s%llu packet%s corrupted on links", lost ? ", " : "",
 			(unsigned long long)totals->link_corrupted,
@@ -220,10 +230,14 @@ static void say_silent(const struct vl_results *results, FILE *out)
 
 	if (!silent)
 		return;
+	if (silent == results->qp_count)
+		fprintf(out, "No queue pair brings anything");
+	else
+		fprintf(out, "%u of %u queue pairs bring%s nothing", silent, results->qp_count,
+			silent == 1 ? "s" : "");
 	fprintf(out,
-		"%u of %u queue pairs bring nothing through in the measured window: what was lost "
-		"is found out by their timeout alone, which is %s (the flow's key timeout). ",
-		silent, results->qp_count,
+		" through in the measured window: what was lost is found out by the timeout "
+		"alone, which is %s (the flow's key timeout). ",
 		vl_quantity_text(VL_QUANTITY_DURATION, UINT64_C(4096) << first->pair->flow->timeout,
 				 timeout));
 }
@@ -339,12 +353,22 @@ static void say_use(const struct vl_results *results, FILE *out)
 static void say_queue(const struct vl_results *results, FILE *out)
 {
 	const struct vl_bottleneck_result *bottleneck = &results->bottleneck;
-	double delay = bottleneck->queue_mean * 8e6 / (double)bottleneck->rate; /* us */
+	double rate = (double)bottleneck->rate * bottleneck->utilization;
 
 	if (!bottleneck->has_queue)
 		return;
-	fprintf(out, "Its queue holds %.0f KB on average, which delays each packet by %.1f us",
-		bottleneck->queue_mean / 1e3, delay);
+	if (bottleneck->queue_mean < LITTLE_QUEUE) {
+		fprintf(out, "Next to nothing waits for that line. ");
+		return;
+	}
+	fprintf(out, "The queue of that line holds %.0f KB on average",
+		bottleneck->queue_mean / 1e3);
+	if (bottleneck->utilization < UNUSED) {
+		fprintf(out, ", of which nothing leaves. ");
+		return;
+	}
+	/* By Little's law, whatever else than the line holds the queue up. */
+	fprintf(out, ", which delays each packet by %.1f us", bottleneck->queue_mean * 8e6 / rate);
 	if (!bottleneck->kmax || !results->totals.cnp_rx)
 		fprintf(out, ". ");
 	else if (!senders_react(results))

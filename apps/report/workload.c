@@ -136,6 +136,8 @@ static void say_workload(const struct vl_workload_result *result, FILE *out)
 {
 	const struct vl_workload_metrics *metrics = &result->metrics;
 	const struct vl_workload_progress *progress = &metrics->progress;
+	/* Of several iterations the slowdown and the bandwidth are means, not of the whole. */
+	bool is_repeated = metrics->job_times.count > 1 && !has_requests(result);
 	char time[VL_QUANTITY_TEXT];
 
 	if (!vl_workload_is_whole(result)) {
@@ -146,6 +148,15 @@ static void say_workload(const struct vl_workload_result *result, FILE *out)
 		return;
 	fprintf(out, "Workload %s took %s", result->workload->name,
 		vl_quantity_text(VL_QUANTITY_DURATION, progress->ended - progress->started, time));
+	if (is_repeated)
+		fprintf(out, "; its %llu iterations took on average %s%s",
+			(unsigned long long)metrics->job_times.count,
+			vl_quantity_text(VL_QUANTITY_DURATION, (uint64_t)metrics->job_times.mean,
+					 time),
+			metrics->job_times.mean * (double)metrics->job_times.count >
+					1.01 * (double)(progress->ended - progress->started)
+				? " (they overlap: without a barrier each rank goes on by itself)"
+				: "");
 	if (metrics->busbw > 0)
 		fprintf(out, " at a bus bandwidth of %.2f GB/s", GIGABYTES(metrics->busbw));
 	if (metrics->job_slowdown.count)

@@ -5,6 +5,7 @@
 
 #include "tests/support/command.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Sentences are wrapped: as one line. */
@@ -29,7 +30,7 @@ static void what_is_corrupted_is_counted_once(void)
 		   "flows: [{from: host1, to: host2, transport: UD, verb: send, size: 1KiB, "
 		   "messages: 1}]\n"),
 	       0,
-	       "1 packet was lost (1 of them dropped by switches), 1 packet was corrupted on "
+	       "1 packet was lost (dropped by switches), 1 packet was corrupted on "
 	       "links");
 }
 
@@ -52,11 +53,71 @@ static void a_short_wait_is_not_none(void)
 	CU_ASSERT_PTR_NULL(strstr(output, "for 0 % of the run"));
 }
 
+/* A ready scenario, as one line, whatever its exit status. */
+#define READY(what) "{ $V " what " --no-view; } | tr -s '\\n ' ' '"
+
+static void losses_have_their_place(void)
+{
+	expect(READY("incast-lossy -D 5ms"), 0, " packets were lost (all dropped by switches), ");
+	expect(READY("lossy-link -D 5ms"), 0, " lost (none dropped by switches), ");
+}
+
+static void a_queue_that_stands_still_delays_nothing(void)
+{
+	expect(READY("pfc-deadlock -D 5ms"), 0, " KB on average, of which nothing leaves.");
+	CU_ASSERT_PTR_NULL(strstr(output, "delays each packet"));
+}
+
+static void an_empty_queue_delays_nothing(void)
+{
+	expect(READY("rail-all-reduce"), 0, "Next to nothing waits for that line.");
+	CU_ASSERT_PTR_NULL(strstr(output, "delays each packet"));
+}
+
+/* What is behind pauses waits longer than its line would take for it. */
+static void a_delay_is_by_what_leaves(void)
+{
+	static const char line[] = "The line from switch1 to switch2 is ";
+	static const char holds[] = "The queue of that line holds ";
+	double used = 0, queue = 0, delay = 0;
+	const char *at;
+
+	expect(READY("pfc-deadlock -D 20ms --set routing=up_down"), 0, "delays each packet");
+	at = strstr(output, line);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+	CU_ASSERT_EQUAL(sscanf(at + strlen(line), "%lf", &used), 1);
+	at = strstr(output, holds);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+	CU_ASSERT_EQUAL(sscanf(at + strlen(holds),
+			       "%lf KB on average, which delays each packet by %lf us", &queue,
+			       &delay),
+			2);
+	CU_ASSERT_TRUE(used < 95);
+	CU_ASSERT_DOUBLE_EQUAL(delay, queue * 8 / 100 / (used / 100), 0.1);
+}
+
+static void iterations_are_told_from_the_whole(void)
+{
+	expect(READY("training-beside-storage"), 0,
+	       "; its 6 iterations took on average 1.70ms (they overlap");
+	expect(READY("training-beside-storage --set workloads[0].barrier=true"), 0,
+	       "; its 6 iterations took on average ");
+	CU_ASSERT_PTR_NULL(strstr(output, "overlap"));
+	expect(READY("training-beside-storage --set workloads[0].iterations=1"), 0,
+	       "Workload training took ");
+	CU_ASSERT_PTR_NULL(strstr(output, "iterations took"));
+}
+
 static const struct test tests[] = {
 	{"what_is_overtaken_is_not_lost", what_is_overtaken_is_not_lost},
 	{"what_is_corrupted_is_counted_once", what_is_corrupted_is_counted_once},
 	{"pauses_that_nobody_obeys_hold_nobody", pauses_that_nobody_obeys_hold_nobody},
 	{"a_short_wait_is_not_none", a_short_wait_is_not_none},
+	{"losses_have_their_place", losses_have_their_place},
+	{"a_queue_that_stands_still_delays_nothing", a_queue_that_stands_still_delays_nothing},
+	{"an_empty_queue_delays_nothing", an_empty_queue_delays_nothing},
+	{"a_delay_is_by_what_leaves", a_delay_is_by_what_leaves},
+	{"iterations_are_told_from_the_whole", iterations_are_told_from_the_whole},
 };
 
 int main(int argc, char **argv)
