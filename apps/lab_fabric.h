@@ -9,14 +9,14 @@
 #ifndef VERBLINE_APPS_LAB_FABRIC_H
 #define VERBLINE_APPS_LAB_FABRIC_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "apps/scenario/scenario.h"
 #include "dataplane/fabric/link.h"
 #include "dataplane/flow.h"
 #include "dataplane/infiniband/channel_adapter.h"
 #include "dataplane/infiniband/switch.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 /* Live. */
 #define VL_LAB_MAX_WORKERS 2u

@@ -5,11 +5,11 @@
 #ifndef VERBLINE_APPS_LAB_INFINIBAND_H
 #define VERBLINE_APPS_LAB_INFINIBAND_H
 
-#include <stddef.h>
-
 #include "apps/lab_fabric.h"
 #include "apps/report/results.h"
 #include "dataplane/infiniband/subnet_program.h"
+
+#include <stddef.h>
 
 /* For who makes the nodes. The configurations point into the scenario. */
 void vl_lab_channel_adapter_config(const struct vl_scenario *scenario, unsigned int node,

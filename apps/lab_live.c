@@ -19,7 +19,6 @@
 #include "dataplane/port/port.h"
 #include "dataplane/runtime/eal.h"
 #include "dataplane/runtime/live_network.h"
-
 #include "transport/wire/packet.h"
 
 #include <errno.h>

@@ -8,11 +8,11 @@
 #ifndef VERBLINE_APPS_LAB_MEASURE_H
 #define VERBLINE_APPS_LAB_MEASURE_H
 
-#include <stdint.h>
-
 #include "apps/lab_fabric.h"
 #include "apps/lab_port.h"
 #include "apps/report/results.h"
+
+#include <stdint.h>
 
 /* Sums since the start of the run. */
 struct vl_reading {

@@ -5,11 +5,11 @@
 #ifndef VERBLINE_APPS_LAB_OUTPUTS_H
 #define VERBLINE_APPS_LAB_OUTPUTS_H
 
-#include <stdio.h>
-
 #include "apps/report/output.h"
 #include "apps/report/results.h"
 #include "dataplane/capture/writer.h"
+
+#include <stdio.h>
 
 /* What the command line says; NULL: nothing, then the scenario's hold. */
 struct vl_lab_output_names {

@@ -8,10 +8,10 @@
 #ifndef VERBLINE_APPS_LAB_PORT_H
 #define VERBLINE_APPS_LAB_PORT_H
 
-#include <stdint.h>
-
 #include "apps/lab_fabric.h"
 #include "apps/report/results.h"
+
+#include <stdint.h>
 
 /* Most queues, or virtual lanes, of a port. */
 #define VL_LAB_QUEUES 15u

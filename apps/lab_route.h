@@ -5,9 +5,9 @@
 #ifndef VERBLINE_APPS_LAB_ROUTE_H
 #define VERBLINE_APPS_LAB_ROUTE_H
 
-#include <stddef.h>
-
 #include "apps/lab_fabric.h"
+
+#include <stddef.h>
 
 /* Gives every Ethernet switch one way to every endpoint, that which up-down routing gives to the
  * subnet manager. 0, or a negative errno value with a message. */

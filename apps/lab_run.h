@@ -5,13 +5,13 @@
 #ifndef VERBLINE_APPS_LAB_RUN_H
 #define VERBLINE_APPS_LAB_RUN_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "apps/lab_split.h"
 #include "apps/report/results.h"
 #include "apps/view/view.h"
 #include "dataplane/capture/writer.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 struct vl_lab_run {
 	const struct vl_scenario *scenario;

@@ -3,12 +3,12 @@
 
 #include "apps/lab_split.h"
 
+#include "dataplane/port/port.h"
+
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "dataplane/port/port.h"
 
 #define MAX_PATTERN 128
 

@@ -10,12 +10,12 @@
 #ifndef VERBLINE_APPS_LAB_SPLIT_H
 #define VERBLINE_APPS_LAB_SPLIT_H
 
+#include "apps/option.h"
+#include "apps/scenario/scenario.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "apps/option.h"
-#include "apps/scenario/scenario.h"
 
 #define VL_LAB_MAX_WIRES 16u
 

@@ -6,11 +6,11 @@
 #ifndef VERBLINE_APPS_LAB_STORM_H
 #define VERBLINE_APPS_LAB_STORM_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "apps/lab_fabric.h"
 #include "dataplane/network.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* One endpoint's. */
 struct vl_lab_storm {

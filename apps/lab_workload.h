@@ -5,12 +5,12 @@
 #ifndef VERBLINE_APPS_LAB_WORKLOAD_H
 #define VERBLINE_APPS_LAB_WORKLOAD_H
 
+#include "apps/lab_fabric.h"
+#include "apps/report/results.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "apps/lab_fabric.h"
-#include "apps/report/results.h"
 
 /* What a workload is to know of who runs the endpoints. */
 struct vl_lab_workload_host {

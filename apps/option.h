@@ -13,12 +13,12 @@
 #ifndef VERBLINE_APPS_OPTION_H
 #define VERBLINE_APPS_OPTION_H
 
+#include "apps/quantity.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
-#include "apps/quantity.h"
 
 /* Exit status of every command. */
 #define VL_EXIT_OK     0

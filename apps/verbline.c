@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "apps/check/check.h"
 #include "apps/compare/compare.h"
 #include "apps/doctor/doctor.h"
@@ -23,6 +16,13 @@
 #include "apps/probe/command.h"
 #include "apps/replay/replay.h"
 #include "apps/verdict/command.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const struct vl_command *const commands[] = {
 	&vl_lab_command,      &vl_compare_command, &vl_gen_command,      &vl_inspect_command,

@@ -10,11 +10,11 @@
 #ifndef VERBLINE_DATAPLANE_CONSTANT_PAYLOAD_H
 #define VERBLINE_DATAPLANE_CONSTANT_PAYLOAD_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/frame.h"
 #include "transport/verbline.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define VL_CONSTANT_MOST     4096u /* bytes of payload: the largest path MTU */
 #define VL_CONSTANT_HEADROOM 128u  /* bytes of a buffer before the payload */

@@ -3,18 +3,18 @@
 
 #include "dataplane/endpoint.h"
 
+#include "dataplane/allocator.h"
+#include "dataplane/constant_payload.h"
+#include "dataplane/frame_layout.h"
+#include "dataplane/stream/stream.h"
+#include "transport/wire/headers.h"
+#include "transport/wire/icrc.h"
+#include "transport/wire/parse.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "dataplane/allocator.h"
-#include "dataplane/constant_payload.h"
-#include "dataplane/stream/stream.h"
-#include "dataplane/frame_layout.h"
-#include "transport/wire/headers.h"
-#include "transport/wire/icrc.h"
-#include "transport/wire/parse.h"
 
 #define DEFAULT_RATE UINT64_C(100000000000)
 /* Frames that a filter may give, or take away, in one call. */

@@ -13,15 +13,15 @@
 #ifndef VERBLINE_DATAPLANE_ENDPOINT_H
 #define VERBLINE_DATAPLANE_ENDPOINT_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/filter.h"
 #include "dataplane/frame.h"
 #include "dataplane/ip/ip.h"
 #include "dataplane/pfc.h"
 #include "transport/counter_field.h"
 #include "transport/verbline.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 struct vl_endpoint;
 struct vl_constant_payload;

@@ -9,10 +9,10 @@
 #ifndef VERBLINE_DATAPLANE_FILTER_H
 #define VERBLINE_DATAPLANE_FILTER_H
 
+#include "dataplane/frame.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "dataplane/frame.h"
 
 /*
  * What a comment begins with if the frame has not done what its direction says, so that whoever

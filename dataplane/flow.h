@@ -15,13 +15,13 @@
 #ifndef VERBLINE_DATAPLANE_FLOW_H
 #define VERBLINE_DATAPLANE_FLOW_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/endpoint.h"
 #include "dataplane/generate/generator.h"
 #include "dataplane/histogram.h"
 #include "transport/verbline.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define VL_FLOW_MAX_DEPTH VL_GENERATE_MAX_DEPTH
 #define VL_FLOW_MAX_QPS   VL_GENERATE_MAX_QPS

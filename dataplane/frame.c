@@ -3,10 +3,10 @@
 
 #include "dataplane/frame.h"
 
+#include "dataplane/huge_pages.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
-
-#include "dataplane/huge_pages.h"
 
 #define CACHE_LINE   64u
 #define FIRST_SLAB   32u

@@ -12,15 +12,15 @@
 #ifndef VERBLINE_DATAPLANE_NETWORK_H
 #define VERBLINE_DATAPLANE_NETWORK_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/endpoint.h"
 #include "dataplane/executor.h"
 #include "dataplane/fabric/link.h"
 #include "dataplane/fabric/switch.h"
 #include "dataplane/infiniband/channel_adapter.h"
 #include "dataplane/infiniband/switch.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 struct vl_network;
 /* An endpoint or a channel adapter (with the one port 0), or a switch of either kind. */

@@ -4,7 +4,6 @@
 /* Running a network: frames onto lines, off them, and to who takes them. */
 
 #include "dataplane/network_private.h"
-
 #include "transport/wire/headers.h"
 
 static struct vl_network_port *port_of_transmit(const struct vl_event *event)

@@ -3,11 +3,11 @@
 
 #include "dataplane/network_subnet.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "dataplane/infiniband/subnet_program.h"
 #include "dataplane/network_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
 
 struct graph {
 	struct vl_node **members; /* the InfiniBand nodes */

@@ -9,10 +9,10 @@
 #ifndef VERBLINE_DATAPLANE_PFC_H
 #define VERBLINE_DATAPLANE_PFC_H
 
+#include "dataplane/fabric/rate.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "dataplane/fabric/rate.h"
 
 #define VL_PFC_PRIORITIES   8
 #define VL_PFC_FRAME_LENGTH 60u /* padded, without FCS */

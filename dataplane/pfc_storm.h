@@ -12,11 +12,11 @@
 #ifndef VERBLINE_DATAPLANE_PFC_STORM_H
 #define VERBLINE_DATAPLANE_PFC_STORM_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/histogram.h"
 #include "dataplane/pfc.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define VL_PFC_HOLD_FOREVER UINT64_MAX
 #define VL_PFC_STORM_SHIFT  60

@@ -14,10 +14,10 @@
 #ifndef VERBLINE_WORKER_H
 #define VERBLINE_WORKER_H
 
+#include "dataplane/runtime/error.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "dataplane/runtime/error.h"
 
 struct vl_worker;
 

@@ -22,15 +22,14 @@
 #ifndef VERBLINE_H
 #define VERBLINE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <infiniband/verbs.h>
-
 #include "transport/cc/cc.h"
 #include "transport/counters.h"
 #include "transport/wire/packet.h"
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct vl_device;
 struct vl_pd;

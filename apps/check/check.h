@@ -8,14 +8,13 @@
 #ifndef VERBLINE_CHECK_CHECK_H
 #define VERBLINE_CHECK_CHECK_H
 
-#include <stdint.h>
-#include <stdio.h>
-
-#include <jansson.h>
-
 #include "apps/check/rule.h"
 #include "apps/option.h"
 #include "apps/sonic/config_db.h"
+
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
 
 struct vl_check_options {
 	uint64_t mtu;          /* bytes of the IP packet; 0: PORT's, or 9100 */

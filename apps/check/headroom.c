@@ -4,7 +4,6 @@
 /* Headroom against what speed, cable and MTU ask for. */
 
 #include "apps/check/private.h"
-
 #include "dataplane/fabric/headroom.h"
 
 #include <string.h>

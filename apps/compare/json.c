@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-#include "apps/compare/report.h"
-
 #include "apps/compare/findings.h"
+#include "apps/compare/report.h"
 
 #include <limits.h>
 #include <math.h>

@@ -8,7 +8,6 @@
 #include "apps/compare/comparison.h"
 
 #include <jansson.h>
-
 #include <stdio.h>
 
 /* One line a point. */

@@ -6,10 +6,10 @@
 #ifndef VERBLINE_CONTROL_CHANNEL_H
 #define VERBLINE_CONTROL_CHANNEL_H
 
-#include <stdbool.h>
-
 #include "apps/control/message.h"
 #include "transport/cm/connection.h"
+
+#include <stdbool.h>
 
 struct vl_control_channel;
 

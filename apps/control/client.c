@@ -3,14 +3,14 @@
 
 #include "apps/control/client.h"
 
+#include "apps/control/client_private.h"
+#include "apps/host/addresses.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "apps/control/client_private.h"
-#include "apps/host/addresses.h"
 
 #define SECOND           UINT64_C(1000000000)
 #define DEFAULT_PATIENCE (5 * SECOND)

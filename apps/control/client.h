@@ -10,12 +10,12 @@
 #ifndef VERBLINE_CONTROL_CLIENT_H
 #define VERBLINE_CONTROL_CLIENT_H
 
-#include <stdint.h>
-
 #include "apps/control/message.h"
 #include "dataplane/generate/generator.h"
 #include "dataplane/generate/stamp.h"
 #include "transport/cm/connection.h"
+
+#include <stdint.h>
 
 struct vl_control_client;
 

@@ -7,12 +7,11 @@
 #include "dataplane/histogram.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <jansson.h>
 
 #define MAX_24 0xffffffu
 

@@ -15,15 +15,14 @@
 #ifndef VERBLINE_CONTROL_MESSAGE_H
 #define VERBLINE_CONTROL_MESSAGE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <infiniband/verbs.h>
-
 #include "apps/control/clock.h"
 #include "transport/cc/cc.h"
 #include "transport/counters.h"
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* TCP port space. */
 #define VL_CONTROL_PORT     18600u

@@ -3,11 +3,11 @@
 
 #include "apps/control/partners.h"
 
+#include "dataplane/generate/responder.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "dataplane/generate/responder.h"
 
 /* What a receive that may be outstanding takes: its work request, and room for its completion. */
 #define RECEIVE_MEMORY UINT64_C(128)

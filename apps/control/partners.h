@@ -8,12 +8,12 @@
 #ifndef VERBLINE_CONTROL_PARTNERS_H
 #define VERBLINE_CONTROL_PARTNERS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "apps/control/message.h"
 #include "transport/random.h"
 #include "transport/verbline.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Queue pairs that are counted, or destroyed, in one go. */
 #define VL_CONTROL_BATCH 256u

@@ -3,14 +3,14 @@
 
 #include "apps/control/server.h"
 
+#include "apps/control/channel.h"
+#include "apps/control/partners.h"
+#include "apps/host/addresses.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "apps/control/channel.h"
-#include "apps/control/partners.h"
-#include "apps/host/addresses.h"
 
 #define SECOND UINT64_C(1000000000)
 /* A step that waits for a neighbour is tried again so often. */

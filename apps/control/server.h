@@ -9,11 +9,11 @@
 #ifndef VERBLINE_CONTROL_SERVER_H
 #define VERBLINE_CONTROL_SERVER_H
 
-#include <stdint.h>
-
 #include "dataplane/port/port.h"
 #include "transport/cm/connection.h"
 #include "transport/counter_field.h"
+
+#include <stdint.h>
 
 struct vl_control_server;
 

@@ -3,11 +3,11 @@
 
 /* verbline rping, ucmatose, udaddy and exercise: librdmacm's programs, and one of our own. */
 
-#include <string.h>
-
 #include "apps/endpoint/endpoint.h"
 #include "apps/endpoint/run.h"
 #include "apps/host/addresses.h"
+
+#include <string.h>
 
 struct client_options {
 	struct vl_host_options host;

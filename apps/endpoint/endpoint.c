@@ -5,9 +5,9 @@
 
 #include "apps/endpoint/endpoint.h"
 
-#include <string.h>
-
 #include "apps/endpoint/run.h"
+
+#include <string.h>
 
 struct endpoint_options {
 	struct vl_host_options host;

@@ -3,6 +3,8 @@
 
 #include "apps/endpoint/exercise.h"
 
+#include "apps/endpoint/status.h"
+
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -10,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "apps/endpoint/status.h"
 
 #define RECEIVE_SIZE    8192  /* of each receive buffer */
 #define TARGET_SIZE     65536 /* what the client may read and write */

@@ -15,10 +15,10 @@
 #ifndef VERBLINE_APPS_ENDPOINT_EXERCISE_H
 #define VERBLINE_APPS_ENDPOINT_EXERCISE_H
 
+#include "transport/verbline.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "transport/verbline.h"
 
 #define VL_EXERCISE_PORT   18516
 #define VL_EXERCISE_DEPTH  32 /* of both queues of the QP; one SGE is enough */

@@ -3,11 +3,11 @@
 
 #include "apps/endpoint/instance.h"
 
+#include "apps/control/server.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "apps/control/server.h"
 
 #define NOTICES               4096u
 #define DEFAULT_UCMATOSE_SIZE 100u

@@ -9,9 +9,6 @@
 #ifndef VERBLINE_APPS_ENDPOINT_INSTANCE_H
 #define VERBLINE_APPS_ENDPOINT_INSTANCE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "apps/control/message.h"
 #include "apps/endpoint/conversation.h"
 #include "apps/endpoint/notice.h"
@@ -20,6 +17,9 @@
 #include "apps/endpoint/ucmatose.h"
 #include "apps/endpoint/udaddy.h"
 #include "dataplane/endpoint.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* X(enumerator, name, TCP or UDP port, meaning) */
 #define VL_INSTANCE_SERVICES(X)                                                                    \

@@ -15,10 +15,10 @@
 #ifndef VERBLINE_APPS_ENDPOINT_PERFTEST_H
 #define VERBLINE_APPS_ENDPOINT_PERFTEST_H
 
+#include "transport/verbline.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "transport/verbline.h"
 
 #define VL_PERFTEST_PORT  18515
 #define VL_PERFTEST_DEPTH 512 /* of both queues of the QP */

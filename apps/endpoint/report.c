@@ -4,12 +4,11 @@
 /* What a run of instances has come to, for people and for programs. */
 
 #include "apps/endpoint/run.h"
+#include "apps/host/addresses.h"
+#include "apps/report/machine.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-#include "apps/host/addresses.h"
-#include "apps/report/machine.h"
 
 /* Adds a structure of nothing but uint64_t. */
 static void add_counters(void *sum, const void *other, size_t size)

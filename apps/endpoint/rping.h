@@ -9,11 +9,11 @@
 #ifndef VERBLINE_APPS_ENDPOINT_RPING_H
 #define VERBLINE_APPS_ENDPOINT_RPING_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "apps/endpoint/session.h"
 #include "dataplane/histogram.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define VL_RPING_PORT     7174
 #define VL_RPING_MIN_SIZE 27 /* for the count in the text, as rping has it */

@@ -3,14 +3,14 @@
 
 #include "apps/endpoint/run.h"
 
+#include "apps/host/addresses.h"
+#include "apps/host/chance.h"
+#include "apps/report/json_file.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "apps/host/addresses.h"
-#include "apps/host/chance.h"
-#include "apps/report/json_file.h"
 
 #define MILLISECOND   UINT64_C(1000000)
 #define TICK_INTERVAL (20 * MILLISECOND)

@@ -5,12 +5,12 @@
 
 #include "apps/endpoint/session.h"
 
+#include "apps/endpoint/session_private.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "apps/endpoint/session_private.h"
 
 #define DEFAULT_SESSIONS   16384u
 #define DEFAULT_RECORDS    1024u

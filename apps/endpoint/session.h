@@ -18,13 +18,13 @@
 #ifndef VERBLINE_APPS_ENDPOINT_SESSION_H
 #define VERBLINE_APPS_ENDPOINT_SESSION_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "apps/endpoint/notice.h"
 #include "transport/cm/connection.h"
 #include "transport/counter_field.h"
 #include "transport/list.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 struct vl_session;
 struct vl_session_set;

@@ -4,13 +4,12 @@
 /* What the connection manager tells of a session, and what becomes of its queue pair. */
 
 #include "apps/endpoint/session_private.h"
+#include "apps/host/addresses.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "apps/host/addresses.h"
 
 /* How long a neighbour is asked for. */
 #define GIVE_UP_TIME UINT64_C(5000000000)

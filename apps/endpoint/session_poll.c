@@ -4,10 +4,9 @@
 /* Completions, peers that may have vanished, and neighbours that were not known. */
 
 #include "apps/endpoint/session_private.h"
+#include "apps/endpoint/status.h"
 
 #include <stdio.h>
-
-#include "apps/endpoint/status.h"
 
 #define POLL_BATCH  32
 #define POLL_BUDGET 1024u

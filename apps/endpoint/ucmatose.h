@@ -10,10 +10,10 @@
 #ifndef VERBLINE_APPS_ENDPOINT_UCMATOSE_H
 #define VERBLINE_APPS_ENDPOINT_UCMATOSE_H
 
+#include "apps/endpoint/session.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "apps/endpoint/session.h"
 
 #define VL_UCMATOSE_PORT     7471
 #define VL_UCMATOSE_MAX_SIZE 65536

@@ -3,13 +3,13 @@
 
 #include "apps/endpoint/udaddy.h"
 
+#include "apps/host/addresses.h"
+
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "apps/host/addresses.h"
 
 #define GRH_LENGTH       40u
 #define IPV4_OFFSET      20u /* of the header in the GRH's place, A17.4.5 */

@@ -9,11 +9,11 @@
 #ifndef VERBLINE_APPS_ENDPOINT_UDADDY_H
 #define VERBLINE_APPS_ENDPOINT_UDADDY_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "apps/endpoint/notice.h"
 #include "transport/cm/connection.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define VL_UDADDY_PORT     7174 /* of RDMA_PS_UDP */
 #define VL_UDADDY_RECEIVES 256

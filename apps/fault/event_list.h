@@ -8,10 +8,10 @@
 #ifndef VERBLINE_FAULT_EVENT_LIST_H
 #define VERBLINE_FAULT_EVENT_LIST_H
 
-#include <stdint.h>
-
 #include "apps/scenario/schema.h"
 #include "dataplane/fault/fault.h"
+
+#include <stdint.h>
 
 #define VL_EVENT_LIST_MAX_FILE_SIZE (1u << 20)
 

@@ -18,15 +18,14 @@
 #ifndef VERBLINE_APPS_FAULT_H
 #define VERBLINE_APPS_FAULT_H
 
-#include <stdint.h>
-#include <stdio.h>
-
-#include <jansson.h>
-
 #include "apps/option.h"
 #include "apps/verdict/options.h"
 #include "dataplane/port/port.h"
 #include "dataplane/runtime/host.h"
+
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
 
 enum vl_fault_drain_overflow {
 	VL_FAULT_DRAIN_DROP,

@@ -3,10 +3,9 @@
 
 /* The options' way to the engines of the endpoints, and what the engines have counted. */
 
-#include "apps/fault/fault.h"
-
 #include "apps/control/message.h"
 #include "apps/fault/event_list.h"
+#include "apps/fault/fault.h"
 #include "apps/scenario/scenario.h"
 #include "apps/verdict/verdict.h"
 #include "dataplane/fault/fault.h"

@@ -4,14 +4,13 @@
 #include "apps/gen/application.h"
 
 #include "apps/host/addresses.h"
+#include "dataplane/endpoint.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "dataplane/endpoint.h"
 
 /* Queue pairs that are connected in one call where the peer is given. */
 #define GIVEN_BATCH   64u

@@ -9,14 +9,14 @@
 #ifndef VERBLINE_GEN_APPLICATION_H
 #define VERBLINE_GEN_APPLICATION_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "apps/control/client.h"
 #include "apps/gen/config.h"
 #include "apps/gen/streams.h"
 #include "dataplane/generate/generator.h"
 #include "transport/cm/connection.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Of the peer and its memory, where they are given. */
 struct gen_given {

@@ -9,14 +9,14 @@
 #ifndef VERBLINE_GEN_CONFIG_H
 #define VERBLINE_GEN_CONFIG_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "apps/option.h"
 #include "apps/scenario/scenario.h"
 #include "apps/scenario/schema.h"
 #include "dataplane/generate/generator.h"
 #include "dataplane/stream/stream.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define GEN_MAX_QPS     20000u
 #define GEN_MAX_GROUPS  64u

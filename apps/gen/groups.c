@@ -3,9 +3,8 @@
 
 /* Groups from their shares, ports from their workers, and what must hold of them. */
 
-#include "apps/gen/report.h"
-
 #include "apps/endpoint/status.h"
+#include "apps/gen/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>

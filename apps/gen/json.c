@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include "apps/gen/report.h"
-
 #include "apps/report/config.h"
 #include "apps/report/machine.h"
 

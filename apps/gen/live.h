@@ -8,12 +8,12 @@
 #ifndef VERBLINE_GEN_LIVE_H
 #define VERBLINE_GEN_LIVE_H
 
+#include "apps/gen/config.h"
+#include "transport/counters.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-
-#include "apps/gen/config.h"
-#include "transport/counters.h"
 
 #define GEN_LIVE_ROWS (GEN_MAX_GROUPS + GEN_MAX_STREAMS)
 

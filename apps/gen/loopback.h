@@ -5,10 +5,10 @@
 #ifndef VERBLINE_GEN_LOOPBACK_H
 #define VERBLINE_GEN_LOOPBACK_H
 
-#include <stdint.h>
-
 #include "apps/control/server.h"
 #include "dataplane/endpoint.h"
+
+#include <stdint.h>
 
 struct gen_loopback {
 	struct vl_endpoint *endpoint;

@@ -5,12 +5,11 @@
 #ifndef VERBLINE_GEN_REPORT_H
 #define VERBLINE_GEN_REPORT_H
 
-#include <stdbool.h>
-#include <stdio.h>
+#include "apps/gen/run.h"
 
 #include <jansson.h>
-
-#include "apps/gen/run.h"
+#include <stdbool.h>
+#include <stdio.h>
 
 /* Of a group, all shares added. */
 struct gen_group_result {

@@ -6,12 +6,12 @@
 #ifndef VERBLINE_GEN_RUN_H
 #define VERBLINE_GEN_RUN_H
 
+#include "apps/gen/application.h"
+#include "apps/host/session.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-
-#include "apps/gen/application.h"
-#include "apps/host/session.h"
 
 /* A share at a time. */
 struct gen_reading {

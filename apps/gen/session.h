@@ -6,13 +6,13 @@
 #ifndef VERBLINE_APPS_GEN_SESSION_H
 #define VERBLINE_APPS_GEN_SESSION_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "apps/fault/fault.h"
 #include "apps/gen/config.h"
 #include "apps/host/options.h"
 #include "apps/report/output.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* A number that was not given. */
 #define GEN_UNSET UINT64_MAX

@@ -8,17 +8,16 @@
 #ifndef VERBLINE_GEN_STREAMS_H
 #define VERBLINE_GEN_STREAMS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <jansson.h>
-
 #include "apps/control/client.h"
 #include "apps/gen/config.h"
 #include "apps/host/session.h"
 #include "dataplane/histogram.h"
 #include "dataplane/stream/stream.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 
 struct gen_stream {
 	const struct gen_stream_config *config;

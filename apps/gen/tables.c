@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-#include "apps/gen/report.h"
-
 #include "apps/endpoint/status.h"
+#include "apps/gen/report.h"
 #include "apps/quantity.h"
 #include "dataplane/runtime/host.h"
 

@@ -5,12 +5,11 @@
 #ifndef VERBLINE_APPS_HOST_ADDRESSES_H
 #define VERBLINE_APPS_HOST_ADDRESSES_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "dataplane/ip/ip.h"
 
 #include <infiniband/verbs.h>
-
-#include "dataplane/ip/ip.h"
+#include <stddef.h>
+#include <stdint.h>
 
 /* All return 0 or -EINVAL. */
 

@@ -20,10 +20,10 @@
 #ifndef VERBLINE_APPS_HOST_OPTIONS_H
 #define VERBLINE_APPS_HOST_OPTIONS_H
 
+#include "apps/option.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "apps/option.h"
 
 /* An option that was not given. */
 #define VL_HOST_UNSET UINT64_MAX

@@ -19,14 +19,14 @@
 #ifndef VERBLINE_APPS_HOST_SESSION_H
 #define VERBLINE_APPS_HOST_SESSION_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "apps/host/options.h"
 #include "apps/option.h"
 #include "apps/ports/watch.h"
 #include "dataplane/runtime/host.h"
 #include "dataplane/runtime/host_telemetry.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 struct vl_live_capture;
 

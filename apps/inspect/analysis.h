@@ -8,9 +8,6 @@
 #ifndef VERBLINE_INSPECT_ANALYSIS_H
 #define VERBLINE_INSPECT_ANALYSIS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "apps/inspect/event.h"
 #include "apps/inspect/exchange.h"
 #include "apps/inspect/flow.h"
@@ -18,6 +15,9 @@
 #include "apps/inspect/link.h"
 #include "dataplane/capture/reader.h"
 #include "transport/wire/parse.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Packet numbers kept of those that share a reason. */
 #define INSPECT_EXAMPLES 16

@@ -5,11 +5,11 @@
 #ifndef VERBLINE_INSPECT_EXCHANGE_H
 #define VERBLINE_INSPECT_EXCHANGE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "apps/inspect/flow.h"
 #include "transport/cm/message.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Connection management messages kept; all are counted. */
 #define INSPECT_MAX_EXCHANGES 1000

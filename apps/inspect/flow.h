@@ -9,11 +9,11 @@
 #ifndef VERBLINE_INSPECT_FLOW_H
 #define VERBLINE_INSPECT_FLOW_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "apps/inspect/event.h"
 #include "transport/wire/packet.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define INSPECT_MAX_FLOWS UINT32_C(65536)
 /* Missing PSN ranges of a flow that are remembered, so that a late packet is known as such. */

@@ -6,10 +6,10 @@
 #ifndef VERBLINE_INSPECT_LINK_H
 #define VERBLINE_INSPECT_LINK_H
 
+#include "dataplane/infiniband/flow_control.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "dataplane/infiniband/flow_control.h"
 
 /* Capture interfaces of ERF: the two directions of a link, where a capture tells them apart. */
 #define INSPECT_LINK_SIDES 2u

@@ -5,12 +5,11 @@
 #ifndef VERBLINE_INSPECT_REPORT_H
 #define VERBLINE_INSPECT_REPORT_H
 
-#include <stdio.h>
-
-#include <jansson.h>
-
 #include "apps/inspect/analysis.h"
 #include "apps/inspect/verdict.h"
+
+#include <jansson.h>
+#include <stdio.h>
 
 struct inspect_file {
 	const char *name;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-#include "apps/inspect/report.h"
-
 #include "apps/inspect/describe.h"
 #include "apps/inspect/entropy.h"
 #include "apps/inspect/hosts.h"
+#include "apps/inspect/report.h"
 #include "transport/psn.h"
 #include "transport/wire/opcode.h"
 

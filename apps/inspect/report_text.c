@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-#include "apps/inspect/report.h"
-
 #include "apps/inspect/describe.h"
 #include "apps/inspect/entropy.h"
+#include "apps/inspect/report.h"
 #include "apps/inspect/report_tables.h"
 #include "apps/option.h"
 

@@ -3,9 +3,8 @@
 
 /* Judges congestion: marks, the reaction to them, classes and paths. */
 
-#include "apps/inspect/verdict_private.h"
-
 #include "apps/inspect/describe.h"
+#include "apps/inspect/verdict_private.h"
 
 #include <inttypes.h>
 

@@ -3,9 +3,8 @@
 
 /* Judges the file and its bytes. */
 
-#include "apps/inspect/verdict_private.h"
-
 #include "apps/inspect/describe.h"
+#include "apps/inspect/verdict_private.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,9 +3,8 @@
 
 /* Judges how the flows fare: what was lost, refused or not answered. */
 
-#include "apps/inspect/verdict_private.h"
-
 #include "apps/inspect/describe.h"
+#include "apps/inspect/verdict_private.h"
 #include "transport/cm/reason.h"
 #include "transport/wire/opcode.h"
 

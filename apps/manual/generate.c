@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include "apps/manual/manual.h"
-
 #include "apps/report/config.h"
 #include "apps/scenario/scenario.h"
 

@@ -8,9 +8,9 @@
 #ifndef VERBLINE_APPS_MANUAL_H
 #define VERBLINE_APPS_MANUAL_H
 
-#include <stdio.h>
-
 #include "apps/option.h"
+
+#include <stdio.h>
 
 /* verbline(1). */
 void vl_manual_program(const struct vl_command *const *commands, unsigned int count, FILE *out);

@@ -8,9 +8,9 @@
 #ifndef VERBLINE_APPS_PFC_PROCESSOR_H
 #define VERBLINE_APPS_PFC_PROCESSOR_H
 
-#include <stdint.h>
-
 #include "dataplane/worker.h"
+
+#include <stdint.h>
 
 struct processor {
 	int thread;            /* of the worker */

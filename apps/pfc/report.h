@@ -5,11 +5,11 @@
 #ifndef VERBLINE_APPS_PFC_REPORT_H
 #define VERBLINE_APPS_PFC_REPORT_H
 
-#include <jansson.h>
-#include <stdio.h>
-
 #include "apps/pfc/processor.h"
 #include "dataplane/runtime/pfc_stage.h"
+
+#include <jansson.h>
+#include <stdio.h>
 
 struct pfc_run {
 	const struct vl_pfc_stage *stage; /* the worker has stopped */

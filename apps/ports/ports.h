@@ -8,12 +8,12 @@
 #ifndef VERBLINE_APPS_PORTS_H
 #define VERBLINE_APPS_PORTS_H
 
-#include <stdint.h>
-
 #include "apps/option.h"
 #include "apps/ports/watch.h"
 #include "dataplane/port/port.h"
 #include "dataplane/worker.h"
+
+#include <stdint.h>
 
 #define VL_PORTS_MAX 16
 

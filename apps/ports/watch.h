@@ -8,11 +8,11 @@
 #ifndef VERBLINE_APPS_PORTS_WATCH_H
 #define VERBLINE_APPS_PORTS_WATCH_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "apps/option.h"
 #include "dataplane/port/port.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define VL_PORT_WATCH_MAX 16
 

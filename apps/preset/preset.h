@@ -8,12 +8,11 @@
 #ifndef VERBLINE_PRESET_PRESET_H
 #define VERBLINE_PRESET_PRESET_H
 
-#include <stdint.h>
-#include <stdio.h>
+#include "dataplane/fabric/switch.h"
 
 #include <jansson.h>
-
-#include "dataplane/fabric/switch.h"
+#include <stdint.h>
+#include <stdio.h>
 
 struct vl_preset_value {
 	const char *what, *value;

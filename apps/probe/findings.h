@@ -5,12 +5,11 @@
 #ifndef VERBLINE_PROBE_FINDINGS_H
 #define VERBLINE_PROBE_FINDINGS_H
 
-#include <stdio.h>
-
-#include <jansson.h>
-
 #include "apps/probe/emulated.h"
 #include "dataplane/probe/probe.h"
+
+#include <jansson.h>
+#include <stdio.h>
 
 enum probe_what {
 	PROBE_DRAIN,

@@ -3,11 +3,11 @@
 
 #include "apps/probe/live.h"
 
+#include <rte_mbuf.h>
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <rte_mbuf.h>
 
 /* Frames that wait for their port, at most; a power of two. */
 #define BACKLOG 2048u

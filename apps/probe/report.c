@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
+#include "apps/option.h"
 #include "apps/probe/findings.h"
 
 #include <inttypes.h>
 #include <math.h>
-
-#include "apps/option.h"
 
 static const char *const titles[PROBE_COUNT] = {"drain",    "XOFF",     "XON",
 						"headroom", "capacity", "ECN"};

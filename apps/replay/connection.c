@@ -5,7 +5,6 @@
  * which QPs belong together, where their PSNs start, and the path MTU. */
 
 #include "apps/replay/flow.h"
-
 #include "transport/cm/message.h"
 
 #include <stdlib.h>

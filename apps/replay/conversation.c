@@ -5,7 +5,6 @@
  * holes, works out the path MTU. */
 
 #include "apps/replay/flow.h"
-
 #include "transport/psn.h"
 
 #include <stdlib.h>

@@ -8,7 +8,6 @@
  */
 
 #include "apps/replay/stack.h"
-
 #include "transport/psn.h"
 
 #include <stdlib.h>

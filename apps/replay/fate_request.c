@@ -5,7 +5,6 @@
  * messages an acknowledgement speaks of. */
 
 #include "apps/replay/fate_search.h"
-
 #include "transport/psn.h"
 
 #include <stdlib.h>

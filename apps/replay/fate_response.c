@@ -8,7 +8,6 @@
  */
 
 #include "apps/replay/fate.h"
-
 #include "transport/credit.h"
 
 #include <stdlib.h>

@@ -10,7 +10,6 @@
 #include "apps/replay/fate.h"
 #include "apps/replay/rebuild.h"
 #include "apps/replay/stack.h"
-
 #include "transport/credit.h"
 #include "transport/psn.h"
 

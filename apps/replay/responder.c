@@ -8,7 +8,6 @@
 
 #include "apps/replay/answers.h"
 #include "apps/replay/memory.h"
-
 #include "transport/credit.h"
 #include "transport/psn.h"
 

@@ -4,7 +4,6 @@
 #include "apps/replay/trial.h"
 
 #include "apps/replay/fate.h"
-
 #include "transport/wire/parse.h"
 
 #include <stdlib.h>

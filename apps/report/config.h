@@ -5,11 +5,10 @@
 #ifndef VERBLINE_REPORT_CONFIG_H
 #define VERBLINE_REPORT_CONFIG_H
 
-#include <stdio.h>
+#include "apps/scenario/schema.h"
 
 #include <jansson.h>
-
-#include "apps/scenario/schema.h"
+#include <stdio.h>
 
 /* Values in base units (bytes, bit/s, ns), defaults included. NULL: no memory. */
 json_t *vl_config_json(const struct vl_schema *schema, const void *structure);

@@ -8,9 +8,9 @@
 #ifndef VERBLINE_REPORT_HTML_H
 #define VERBLINE_REPORT_HTML_H
 
-#include <stdio.h>
-
 #include "apps/report/svg.h"
+
+#include <stdio.h>
 
 /* What a page may hold beside text: title goes into the head. */
 void vl_html_begin(FILE *out, const char *title);

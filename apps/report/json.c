@@ -6,10 +6,9 @@
  * that the same scenario and seed give the same bytes.
  */
 
-#include "apps/report/results.h"
-
 #include "apps/report/config.h"
 #include "apps/report/links.h"
+#include "apps/report/results.h"
 #include "apps/report/switches.h"
 #include "apps/report/workload.h"
 

@@ -5,10 +5,10 @@
 #ifndef VERBLINE_REPORT_JSON_FILE_H
 #define VERBLINE_REPORT_JSON_FILE_H
 
+#include "apps/report/output.h"
+
 #include <jansson.h>
 #include <stddef.h>
-
-#include "apps/report/output.h"
 
 /* Takes root over; NULL is taken for what it means: no memory. path "-" is the standard output. 0,
  * or a negative errno value with a message. Long runs open the output before, so that results have

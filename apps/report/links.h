@@ -4,9 +4,9 @@
 #ifndef VERBLINE_REPORT_LINKS_H
 #define VERBLINE_REPORT_LINKS_H
 
-#include <jansson.h>
-
 #include "apps/report/results.h"
+
+#include <jansson.h>
 
 /* Of a line's rate. */
 #define VL_REPORT_WELL_USED 0.90

@@ -9,15 +9,15 @@
 #ifndef VERBLINE_REPORT_RESULTS_H
 #define VERBLINE_REPORT_RESULTS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-
 #include "apps/scenario/scenario.h"
 #include "dataplane/histogram.h"
 #include "dataplane/workload/metrics.h"
 #include "transport/counter_field.h"
 #include "transport/verbline.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 
 /* A queue pair of a flow, both ends. */
 struct vl_qp_result {

@@ -5,9 +5,9 @@
 #ifndef VERBLINE_REPORT_SWITCHES_H
 #define VERBLINE_REPORT_SWITCHES_H
 
-#include <jansson.h>
-
 #include "apps/report/results.h"
+
+#include <jansson.h>
 
 json_t *vl_report_switches_json(const struct vl_results *results);
 json_t *vl_report_queues_json(const struct vl_results *results);

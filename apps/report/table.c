@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-#include "apps/report/results.h"
-
 #include "apps/report/links.h"
+#include "apps/report/results.h"
 #include "apps/report/workload.h"
 
 #include <stdlib.h>

@@ -3,9 +3,8 @@
 
 /* What the numbers mean, for who has not seen such numbers before. */
 
-#include "apps/report/results.h"
-
 #include "apps/report/links.h"
+#include "apps/report/results.h"
 #include "apps/report/workload.h"
 
 #include <stdarg.h>

@@ -4,9 +4,9 @@
 #ifndef VERBLINE_REPORT_WORKLOAD_H
 #define VERBLINE_REPORT_WORKLOAD_H
 
-#include <jansson.h>
-
 #include "apps/report/results.h"
+
+#include <jansson.h>
 
 /* Nothing without workloads. */
 void vl_report_workloads(const struct vl_results *results, FILE *out);

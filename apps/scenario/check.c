@@ -3,9 +3,8 @@
 
 /* What no single value shows: values that contradict each other. */
 
-#include "apps/scenario/scenario.h"
-
 #include "apps/scenario/cc_parameters.h"
+#include "apps/scenario/scenario.h"
 #include "apps/scenario/switch_config.h"
 #include "apps/scenario/switch_source.h"
 #include "apps/sonic/switch_config.h"

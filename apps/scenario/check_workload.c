@@ -4,7 +4,6 @@
 /* Who takes part in workloads, what comes after what, and what is sent to whom. */
 
 #include "apps/scenario/scenario.h"
-
 #include "apps/scenario/source.h"
 #include "dataplane/workload/collectives.h"
 #include "dataplane/workload/engine.h"

@@ -5,9 +5,9 @@
 #ifndef VERBLINE_SCENARIO_COMPARE_H
 #define VERBLINE_SCENARIO_COMPARE_H
 
-#include <stdint.h>
-
 #include "apps/scenario/schema.h"
+
+#include <stdint.h>
 
 /* The scenario with some of its values changed. */
 struct vl_scenario_variant {

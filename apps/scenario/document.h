@@ -5,12 +5,11 @@
 #ifndef VERBLINE_SCENARIO_DOCUMENT_H
 #define VERBLINE_SCENARIO_DOCUMENT_H
 
+#include "apps/scenario/problem.h"
+
 #include <stdbool.h>
 #include <stddef.h>
-
 #include <yaml.h>
-
-#include "apps/scenario/problem.h"
 
 /* what: what the file is meant to be, as "a scenario"; start: what gives one to start from, as
  * "'verbline lab --show NAME' prints one". False: problems holds why, and there is no document.

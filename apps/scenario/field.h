@@ -5,9 +5,9 @@
 #ifndef VERBLINE_SCENARIO_FIELD_H
 #define VERBLINE_SCENARIO_FIELD_H
 
-#include <stddef.h>
-
 #include "apps/scenario/schema.h"
+
+#include <stddef.h>
 
 #define COUNT(fields) (sizeof(fields) / sizeof((fields)[0]))
 #define SECOND        UINT64_C(1000000000)

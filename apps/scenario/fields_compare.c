@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include "apps/scenario/compare.h"
-
 #include "apps/scenario/field.h"
 
 static const struct vl_field variant_fields[] = {

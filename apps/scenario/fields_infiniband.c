@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-#include "apps/scenario/infiniband.h"
-
 #include "apps/scenario/field.h"
+#include "apps/scenario/infiniband.h"
 
 static const struct vl_field arbitration_fields[] = {
 	QUANTITY_FIELD("virtual_lane", struct vl_scenario_arbitration, virtual_lane, COUNT, 0, 14,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-#include "apps/scenario/switch.h"
-
 #include "apps/scenario/field.h"
+#include "apps/scenario/switch.h"
 #include "dataplane/fabric/switch.h"
 
 #define SIZE_MOST VL_BUFFER_SIZE_MAX

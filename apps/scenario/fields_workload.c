@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-#include "apps/scenario/workload.h"
-
 #include "apps/scenario/field.h"
+#include "apps/scenario/workload.h"
 #include "dataplane/workload/collectives.h"
 #include "dataplane/workload/engine.h"
 

@@ -5,12 +5,12 @@
 #ifndef VERBLINE_SCENARIO_INFINIBAND_H
 #define VERBLINE_SCENARIO_INFINIBAND_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "apps/scenario/schema.h"
 #include "dataplane/infiniband/subnet_manager.h"
 #include "transport/cc/cc.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* An entry of a VL arbitration table. */
 struct vl_scenario_arbitration {

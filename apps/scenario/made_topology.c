@@ -4,11 +4,10 @@
 /* Endpoints, switches and cables that a rule makes, named and joined as if they had been listed. */
 
 #include "apps/scenario/scenario.h"
+#include "dataplane/fabric/topology.h"
 
 #include <errno.h>
 #include <string.h>
-
-#include "dataplane/fabric/topology.h"
 
 #define ALL_ENDPOINTS "host"
 

@@ -5,9 +5,9 @@
 #ifndef VERBLINE_SCENARIO_NAMES_H
 #define VERBLINE_SCENARIO_NAMES_H
 
-#include <stdbool.h>
-
 #include "apps/scenario/schema.h"
+
+#include <stdbool.h>
 
 /* An endpoint, a group of endpoints, or a switch: count nodes from first on, stride apart. */
 struct vl_scenario_meaning {

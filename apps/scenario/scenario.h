@@ -10,9 +10,6 @@
 #ifndef VERBLINE_SCENARIO_H
 #define VERBLINE_SCENARIO_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "apps/option.h"
 #include "apps/scenario/compare.h"
 #include "apps/scenario/infiniband.h"
@@ -24,6 +21,9 @@
 #include "dataplane/fabric/switch.h"
 #include "dataplane/flow.h"
 #include "transport/cc/cc.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define VL_SCENARIO_MAX_NODES     2048u /* endpoints and switches */
 #define VL_SCENARIO_MAX_QPS       65536u

@@ -9,15 +9,14 @@
 #ifndef VERBLINE_SCENARIO_SCHEMA_H
 #define VERBLINE_SCENARIO_SCHEMA_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <yaml.h>
-
 #include "apps/quantity.h"
 #include "apps/scenario/arena.h"
 #include "apps/scenario/problem.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <yaml.h>
 
 /* What the value is, and the type of the field at its offset. */
 enum vl_field_kind {

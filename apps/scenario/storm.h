@@ -5,9 +5,9 @@
 #ifndef VERBLINE_SCENARIO_STORM_H
 #define VERBLINE_SCENARIO_STORM_H
 
-#include <stdint.h>
-
 #include "apps/scenario/schema.h"
+
+#include <stdint.h>
 
 /* PFC of all priorities that data has. Over InfiniBand, which has none, storms are passed over. */
 struct vl_scenario_storm {

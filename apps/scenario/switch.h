@@ -9,11 +9,11 @@
 #ifndef VERBLINE_SCENARIO_SWITCH_H
 #define VERBLINE_SCENARIO_SWITCH_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "apps/scenario/schema.h"
 #include "dataplane/fabric/classifier.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* A curve of RED; the same for ecn and for each colour of a queue. */
 struct vl_scenario_ecn {

@@ -3,12 +3,12 @@
 
 #include "apps/scenario/switch_config.h"
 
-#include <stdlib.h>
-
 #include "apps/scenario/switch_source.h"
 #include "dataplane/fabric/headroom.h"
 #include "dataplane/fabric/link.h"
 #include "transport/wire/packet.h"
+
+#include <stdlib.h>
 
 /* What values that were not given are at 100 Gb/s; they follow the rate. */
 #define BASE_RATE   100e9

@@ -8,12 +8,12 @@
 #ifndef VERBLINE_SCENARIO_WORKLOAD_H
 #define VERBLINE_SCENARIO_WORKLOAD_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "apps/scenario/schema.h"
 #include "dataplane/workload/plan.h"
 #include "transport/cc/cc.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 struct vl_scenario;
 

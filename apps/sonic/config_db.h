@@ -16,10 +16,10 @@
 #ifndef VERBLINE_SONIC_CONFIG_DB_H
 #define VERBLINE_SONIC_CONFIG_DB_H
 
+#include "apps/sonic/document.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "apps/sonic/document.h"
 
 #define VL_DB_CLASSES   8u  /* priorities, priority groups, and the queues that PFC reaches */
 #define VL_DB_TCS       16u /* traffic classes */

@@ -6,11 +6,10 @@
 #include "apps/report/printable.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <jansson.h>
 
 /*
  * jansson checks the text, but does not tell the lines of keys, nor which were given before and

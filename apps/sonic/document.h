@@ -11,9 +11,9 @@
 #ifndef VERBLINE_SONIC_DOCUMENT_H
 #define VERBLINE_SONIC_DOCUMENT_H
 
-#include <stddef.h>
-
 #include "apps/scenario/arena.h"
+
+#include <stddef.h>
 
 #define VL_DB_MAX_FILE_SIZE ((size_t)16 << 20)
 

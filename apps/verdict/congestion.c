@@ -4,9 +4,8 @@
 /* The peer as notification point (CNPs on CE marks) and as reaction point (its rate on CNPs). IBTA
  * A17.9; Zhu et al., SIGCOMM 2015. */
 
-#include "apps/verdict/private.h"
-
 #include "apps/inspect/describe.h"
+#include "apps/verdict/private.h"
 
 #include <inttypes.h>
 

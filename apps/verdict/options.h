@@ -5,11 +5,11 @@
 #ifndef VERBLINE_VERDICT_OPTIONS_H
 #define VERBLINE_VERDICT_OPTIONS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "apps/option.h"
 #include "apps/verdict/verdict.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 struct vl_verdict_options {
 	bool wanted, expects_ecn;

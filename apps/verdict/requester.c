@@ -3,9 +3,8 @@
 
 /* The peer as requester: what it does about NAKs, RNR NAKs and silence. IBTA 9.7.5.1, 9.9.2. */
 
-#include "apps/verdict/private.h"
-
 #include "apps/inspect/describe.h"
+#include "apps/verdict/private.h"
 #include "transport/credit.h"
 
 #include <inttypes.h>

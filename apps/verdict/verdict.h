@@ -11,14 +11,13 @@
 #ifndef VERBLINE_VERDICT_H
 #define VERBLINE_VERDICT_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "dataplane/filter.h"
 
 #include <infiniband/verbs.h>
 #include <jansson.h>
-
-#include "dataplane/filter.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 
 /* X(enumerator, name, question, how to provoke it, what is measured or NULL) */
 #define VL_VERDICTS(X)                                                                             \

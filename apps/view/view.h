@@ -9,10 +9,10 @@
 #ifndef VERBLINE_VIEW_H
 #define VERBLINE_VIEW_H
 
+#include "apps/report/results.h"
+
 #include <stdint.h>
 #include <stdio.h>
-
-#include "apps/report/results.h"
 
 enum vl_view_style {
 	VL_VIEW_SCREEN, /* ANSI; redraws in place */

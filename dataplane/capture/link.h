@@ -9,10 +9,10 @@
 #ifndef VERBLINE_CAPTURE_LINK_H
 #define VERBLINE_CAPTURE_LINK_H
 
+#include "transport/wire/packet.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "transport/wire/packet.h"
 
 enum vl_capture_link_type {
 	VL_LINKTYPE_ETHERNET = 1,

@@ -9,10 +9,10 @@
 #ifndef VERBLINE_CAPTURE_LIVE_H
 #define VERBLINE_CAPTURE_LIVE_H
 
-#include <stdint.h>
-
 #include "dataplane/capture/writer.h"
 #include "dataplane/filter.h"
+
+#include <stdint.h>
 
 struct vl_live_capture;
 

@@ -14,9 +14,9 @@
 #ifndef VERBLINE_CAPTURE_READER_H
 #define VERBLINE_CAPTURE_READER_H
 
-#include <stdint.h>
-
 #include "dataplane/capture/link.h"
+
+#include <stdint.h>
 
 /* Longest packet taken; a record that says more is damaged (the limit of libpcap and Wireshark). */
 #define VL_CAPTURE_MAX_PACKET UINT32_C(262144)

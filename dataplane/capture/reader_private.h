@@ -6,11 +6,10 @@
 #define VERBLINE_CAPTURE_READER_PRIVATE_H
 
 #include "dataplane/capture/reader.h"
+#include "dataplane/capture/stream.h"
 
 #include <stdbool.h>
 #include <string.h>
-
-#include "dataplane/capture/stream.h"
 
 #define VL_PCAPNG_SECTION_HEADER UINT32_C(0x0a0d0d0a) /* the same in either byte order */
 

@@ -9,10 +9,10 @@
 #ifndef VERBLINE_CAPTURE_RING_H
 #define VERBLINE_CAPTURE_RING_H
 
+#include "dataplane/frame.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "dataplane/frame.h"
 
 struct vl_capture_ring;
 

@@ -21,9 +21,9 @@
 #ifndef VERBLINE_CAPTURE_WRITER_H
 #define VERBLINE_CAPTURE_WRITER_H
 
-#include <stdint.h>
-
 #include "dataplane/capture/reader.h"
+
+#include <stdint.h>
 
 enum vl_capture_format {
 	VL_CAPTURE_PCAP,

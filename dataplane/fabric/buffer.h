@@ -9,10 +9,10 @@
 #ifndef VERBLINE_FABRIC_BUFFER_H
 #define VERBLINE_FABRIC_BUFFER_H
 
+#include "dataplane/fabric/buffer_config.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "dataplane/fabric/buffer_config.h"
 
 /* What a pool shares, as groups or as queues see it. */
 struct vl_buffer_share {

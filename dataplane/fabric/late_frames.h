@@ -10,9 +10,9 @@
 #ifndef VERBLINE_FABRIC_LATE_FRAMES_H
 #define VERBLINE_FABRIC_LATE_FRAMES_H
 
-#include <stdint.h>
-
 #include "dataplane/frame.h"
+
+#include <stdint.h>
 
 /* All 0: empty. Holds fewer than 2^31 frames. */
 struct vl_late_frames {

@@ -3,12 +3,12 @@
 
 #include "dataplane/fabric/link.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "dataplane/infiniband/congestion.h"
 #include "dataplane/pfc.h"
 #include "transport/wire/path.h"
+
+#include <errno.h>
+#include <string.h>
 
 #define DEFAULT_MTU          9216u
 #define DEFAULT_REORDER_HOLD UINT64_C(100000)

@@ -11,15 +11,15 @@
 #ifndef VERBLINE_FABRIC_LINK_H
 #define VERBLINE_FABRIC_LINK_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/fabric/late_frames.h"
 #include "dataplane/fabric/rate.h"
 #include "dataplane/frame.h"
 #include "transport/counter_field.h"
 #include "transport/random.h"
 #include "transport/wire/packet.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Preamble and start delimiter 8, gap 12, FCS 4: what a frame costs beyond its bytes. */
 #define VL_ETHERNET_OVERHEAD 24u

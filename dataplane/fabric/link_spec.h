@@ -9,10 +9,10 @@
 #ifndef VERBLINE_FABRIC_LINK_SPEC_H
 #define VERBLINE_FABRIC_LINK_SPEC_H
 
+#include "dataplane/fabric/generation.h"
+
 #include <stddef.h>
 #include <stdint.h>
-
-#include "dataplane/fabric/generation.h"
 
 struct vl_link_spec {
 	const struct vl_link_generation *generation; /* of the electrical lanes, of the first end */

@@ -8,11 +8,11 @@
 #ifndef VERBLINE_FABRIC_QUEUE_H
 #define VERBLINE_FABRIC_QUEUE_H
 
+#include "dataplane/frame.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "dataplane/frame.h"
 
 struct vl_frame_queue {
 	struct vl_frame *head, *tail;

@@ -3,10 +3,10 @@
 
 #include "dataplane/fabric/red.h"
 
+#include "transport/wire/path.h"
+
 #include <inttypes.h>
 #include <stdio.h>
-
-#include "transport/wire/path.h"
 
 struct vl_red_config vl_red_marking(enum vl_red_point point, uint64_t kmin, uint64_t kmax,
 				    double pmax)

@@ -11,11 +11,11 @@
 #ifndef VERBLINE_FABRIC_RED_H
 #define VERBLINE_FABRIC_RED_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/fabric/classifier.h"
 #include "transport/random.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 enum vl_red_point {
 	VL_RED_OFF,

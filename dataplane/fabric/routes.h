@@ -8,9 +8,9 @@
 #ifndef VERBLINE_FABRIC_ROUTES_H
 #define VERBLINE_FABRIC_ROUTES_H
 
-#include <stdint.h>
-
 #include "dataplane/fabric/switch.h"
+
+#include <stdint.h>
 
 #define VL_ROUTES_NO_NODE UINT32_MAX
 

@@ -10,11 +10,11 @@
 #ifndef VERBLINE_FABRIC_SCHEDULER_H
 #define VERBLINE_FABRIC_SCHEDULER_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/fabric/queue.h"
 #include "dataplane/fabric/rate.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define VL_SCHEDULER_QUEUES     8
 #define VL_SHAPER_BURST_MAX     (UINT64_C(1) << 30)

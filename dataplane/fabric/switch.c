@@ -3,10 +3,10 @@
 
 #include "dataplane/fabric/switch.h"
 
+#include "dataplane/fabric/switch_profile.h"
+
 #include <errno.h>
 #include <stdlib.h>
-
-#include "dataplane/fabric/switch_profile.h"
 
 #define LONGEST_HEAD 14u /* what forwarding must see of a frame */
 #define FIRST_RATE   UINT64_C(100000000000)

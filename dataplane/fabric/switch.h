@@ -13,9 +13,6 @@
 #ifndef VERBLINE_FABRIC_SWITCH_H
 #define VERBLINE_FABRIC_SWITCH_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/fabric/buffer.h"
 #include "dataplane/fabric/buffer_config.h"
 #include "dataplane/fabric/classifier.h"
@@ -28,6 +25,9 @@
 #include "dataplane/pfc.h"
 #include "transport/counter_field.h"
 #include "transport/random.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define VL_SWITCH_PRIORITIES 8 /* queues, priority groups and PFC priorities of a port */
 #define VL_SWITCH_MAX_PORTS  4096u

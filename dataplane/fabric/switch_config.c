@@ -4,12 +4,11 @@
 /* Configurations of switches: the plain one, and what is wrong with one. */
 
 #include "dataplane/fabric/switch.h"
+#include "dataplane/fabric/switch_profile.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-
-#include "dataplane/fabric/switch_profile.h"
 
 void vl_switch_config_defaults(struct vl_switch_config *config, uint32_t ports, uint64_t buffer)
 {

@@ -5,7 +5,6 @@
  */
 
 #include "dataplane/fault/private.h"
-
 #include "transport/wire/headers.h"
 #include "transport/wire/icrc.h"
 #include "transport/wire/parse.h"

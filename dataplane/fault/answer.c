@@ -4,7 +4,6 @@
 /* Frames made up as the answer to a packet, with its addresses the other way round. */
 
 #include "dataplane/fault/private.h"
-
 #include "transport/wire/headers.h"
 #include "transport/wire/icrc.h"
 #include "transport/wire/parse.h"

@@ -4,7 +4,6 @@
 /* Whose packet it is: connections by their QPNs, with what addresses of events count from. */
 
 #include "dataplane/fault/private.h"
-
 #include "transport/cm/message.h"
 
 #include <errno.h>

@@ -20,15 +20,14 @@
 #ifndef VERBLINE_FAULT_H
 #define VERBLINE_FAULT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <infiniband/verbs.h>
-
 #include "dataplane/filter.h"
 #include "transport/counter_field.h"
 #include "transport/verbline.h"
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* ---- Which packets -------------------------------------------------------------------------- */
 

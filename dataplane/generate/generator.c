@@ -2,8 +2,8 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include "dataplane/generate/generator.h"
-#include "dataplane/generate/generator_private.h"
 
+#include "dataplane/generate/generator_private.h"
 #include "dataplane/generate/stamp.h"
 
 #include <errno.h>

@@ -19,15 +19,15 @@
 #ifndef VERBLINE_GENERATE_GENERATOR_H
 #define VERBLINE_GENERATE_GENERATOR_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/endpoint.h"
 #include "dataplane/generate/memory.h"
 #include "dataplane/generate/mix.h"
 #include "dataplane/generate/queue_pair.h"
 #include "dataplane/generate/schedule.h"
 #include "dataplane/histogram.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define VL_GENERATE_MAX_DEPTH 16384u
 #define VL_GENERATE_MAX_QPS   65536u

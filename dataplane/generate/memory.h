@@ -9,9 +9,9 @@
 #ifndef VERBLINE_GENERATE_MEMORY_H
 #define VERBLINE_GENERATE_MEMORY_H
 
-#include <stdint.h>
-
 #include "transport/verbline.h"
+
+#include <stdint.h>
 
 #define VL_TRAFFIC_MEMORY_ADDRESS UINT64_C(0x100000000)
 /* What messages carry repeats with this, bytes, so that it can be sent without being read

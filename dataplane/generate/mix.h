@@ -9,11 +9,11 @@
 #ifndef VERBLINE_GENERATE_MIX_H
 #define VERBLINE_GENERATE_MIX_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/generate/verb.h"
 #include "transport/random.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define VL_MIX_MAX_ENTRIES 64u
 

@@ -8,10 +8,10 @@
 #ifndef VERBLINE_GENERATE_QUEUE_PAIR_H
 #define VERBLINE_GENERATE_QUEUE_PAIR_H
 
+#include "transport/verbline.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "transport/verbline.h"
 
 /* The Q_Key of UD queue pairs that are set up here. */
 #define VL_TRAFFIC_QKEY 0x11111111u

@@ -8,12 +8,12 @@
 #ifndef VERBLINE_GENERATE_RESPONDER_H
 #define VERBLINE_GENERATE_RESPONDER_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/generate/memory.h"
 #include "dataplane/generate/queue_pair.h"
 #include "dataplane/generate/stamp.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 struct vl_responder_set;
 

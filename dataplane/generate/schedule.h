@@ -9,10 +9,10 @@
 #ifndef VERBLINE_GENERATE_SCHEDULE_H
 #define VERBLINE_GENERATE_SCHEDULE_H
 
+#include "dataplane/generate/mix.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "dataplane/generate/mix.h"
 
 /* X(enumerator, name, meaning) */
 #define VL_RATE_COUNTS(X)                                                                          \

@@ -8,12 +8,11 @@
 #ifndef VERBLINE_GENERATE_STAMP_H
 #define VERBLINE_GENERATE_STAMP_H
 
-#include <endian.h>
-#include <stdint.h>
-
-#include <infiniband/verbs.h>
-
 #include "dataplane/histogram.h"
+
+#include <endian.h>
+#include <infiniband/verbs.h>
+#include <stdint.h>
 
 /* What a receiver found. */
 struct vl_one_way {

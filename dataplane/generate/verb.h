@@ -5,9 +5,8 @@
 #ifndef VERBLINE_GENERATE_VERB_H
 #define VERBLINE_GENERATE_VERB_H
 
-#include <stdbool.h>
-
 #include <infiniband/verbs.h>
+#include <stdbool.h>
 
 /* X(enumerator, name): requests the sender posts. */
 #define VL_FLOW_VERBS(X)                                                                           \

@@ -3,10 +3,10 @@
 
 #include "dataplane/infiniband/carrier.h"
 
-#include <string.h>
-
 #include "dataplane/infiniband/flow_control.h"
 #include "transport/wire/headers.h"
+
+#include <string.h>
 
 #define VERSION 2
 

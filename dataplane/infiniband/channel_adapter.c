@@ -3,14 +3,14 @@
 
 #include "dataplane/infiniband/channel_adapter.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "dataplane/fabric/rate.h"
 #include "transport/wire/headers.h"
 #include "transport/wire/opcode.h"
 #include "transport/wire/vcrc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define ALL_LEVELS 0xffffu
 

@@ -17,11 +17,11 @@
 #ifndef VERBLINE_INFINIBAND_CHANNEL_ADAPTER_H
 #define VERBLINE_INFINIBAND_CHANNEL_ADAPTER_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/endpoint.h"
 #include "dataplane/infiniband/port.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 struct vl_channel_adapter;
 

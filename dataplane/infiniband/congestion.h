@@ -14,10 +14,10 @@
 #ifndef VERBLINE_INFINIBAND_CONGESTION_H
 #define VERBLINE_INFINIBAND_CONGESTION_H
 
+#include "dataplane/frame.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "dataplane/frame.h"
 
 struct vl_switch_congestion_setting {
 	uint8_t threshold;     /* 0: no marking; 1 least to 15 most */

@@ -18,13 +18,13 @@
 #ifndef VERBLINE_INFINIBAND_PORT_H
 #define VERBLINE_INFINIBAND_PORT_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/frame.h"
 #include "dataplane/infiniband/arbiter.h"
 #include "dataplane/infiniband/flow_control.h"
 #include "transport/counter_field.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define VL_INFINIBAND_DEFAULT_BUFFER 65536u
 /* A packet with 4096 bytes of payload and its longest headers. */

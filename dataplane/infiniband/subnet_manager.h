@@ -14,12 +14,12 @@
 #ifndef VERBLINE_INFINIBAND_SUBNET_MANAGER_H
 #define VERBLINE_INFINIBAND_SUBNET_MANAGER_H
 
+#include "dataplane/infiniband/arbiter.h"
+#include "dataplane/infiniband/port.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "dataplane/infiniband/arbiter.h"
-#include "dataplane/infiniband/port.h"
 
 /* No LID: that of a port without a cable. */
 #define VL_LID_NONE 0u

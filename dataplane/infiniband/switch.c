@@ -3,13 +3,13 @@
 
 #include "dataplane/infiniband/switch.h"
 
+#include "dataplane/infiniband/switch_private.h"
+#include "transport/wire/headers.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "dataplane/infiniband/switch_private.h"
-#include "transport/wire/headers.h"
 
 #define NO_PORT                   VL_INFINIBAND_SWITCH_NO_PORT
 #define NO_ROUTE                  UINT16_MAX

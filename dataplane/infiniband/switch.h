@@ -21,13 +21,13 @@
 #ifndef VERBLINE_INFINIBAND_SWITCH_H
 #define VERBLINE_INFINIBAND_SWITCH_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/frame.h"
 #include "dataplane/infiniband/congestion.h"
 #include "dataplane/infiniband/port.h"
 #include "transport/random.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* More than the 254 of the specification, so that a large star can be tried. */
 #define VL_INFINIBAND_SWITCH_MAX_PORTS 2048u

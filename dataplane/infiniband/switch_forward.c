@@ -4,10 +4,9 @@
 /* Forwarding of an InfiniBand switch: in, to wait, and out. */
 
 #include "dataplane/infiniband/switch_private.h"
+#include "transport/wire/headers.h"
 
 #include <stddef.h>
-
-#include "transport/wire/headers.h"
 
 #define NO_PORT   VL_INFINIBAND_SWITCH_NO_PORT
 #define NO_ROUTE  UINT16_MAX

@@ -4,7 +4,6 @@
 /* Address resolution, RFC 826, and its announcements, RFC 5227. */
 
 #include "dataplane/ip/private.h"
-
 #include "transport/wire/headers.h"
 
 struct arp {

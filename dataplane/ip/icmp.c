@@ -4,7 +4,6 @@
 /* Echo, RFC 792 and RFC 4443: requests to one of our addresses are answered, nothing else is. */
 
 #include "dataplane/ip/private.h"
-
 #include "transport/wire/headers.h"
 
 struct icmp {

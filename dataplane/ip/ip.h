@@ -10,13 +10,12 @@
 #ifndef VERBLINE_IP_H
 #define VERBLINE_IP_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include <infiniband/verbs.h>
-
 #include "dataplane/frame.h"
 #include "transport/counter_field.h"
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 struct vl_ip;
 

@@ -4,7 +4,6 @@
 /* Neighbour discovery, RFC 4861: solicitations and advertisements. */
 
 #include "dataplane/ip/private.h"
-
 #include "transport/wire/headers.h"
 
 struct nd {

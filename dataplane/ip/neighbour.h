@@ -9,13 +9,12 @@
 #ifndef VERBLINE_IP_NEIGHBOUR_H
 #define VERBLINE_IP_NEIGHBOUR_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include <infiniband/verbs.h>
-
 #include "dataplane/ip/ip.h"
 #include "transport/timer_wheel.h"
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Requests before an address counts as unreachable, the wait after the first, which doubles with
  * each, and how long a failed one is left alone. */

@@ -5,13 +5,13 @@
 #ifndef VERBLINE_IP_PRIVATE_H
 #define VERBLINE_IP_PRIVATE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "dataplane/frame_layout.h"
 #include "dataplane/ip/ip.h"
 #include "dataplane/ip/neighbour.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 
 #define VL_ETHERTYPE_ARP      0x0806
 #define VL_IP_PROTOCOL_ICMP   1

@@ -5,10 +5,10 @@
 #ifndef VERBLINE_PORT_FLOW_RULE_H
 #define VERBLINE_PORT_FLOW_RULE_H
 
+#include "dataplane/runtime/error.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "dataplane/runtime/error.h"
 
 /* Asks the device to check such a rule, without making it. It must have been started. */
 bool vl_flow_rule_qpn_is_possible(uint16_t device);

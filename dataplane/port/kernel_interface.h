@@ -5,12 +5,12 @@
 #ifndef VERBLINE_PORT_KERNEL_INTERFACE_H
 #define VERBLINE_PORT_KERNEL_INTERFACE_H
 
+#include "dataplane/port/port.h"
+#include "dataplane/runtime/error.h"
+
 #include <net/if.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "dataplane/port/port.h"
-#include "dataplane/runtime/error.h"
 
 struct vl_kernel_interface {
 	char name[IF_NAMESIZE];

@@ -5,12 +5,12 @@
 #ifndef VERBLINE_PORT_KIND_H
 #define VERBLINE_PORT_KIND_H
 
+#include "dataplane/port/ethdev.h"
+#include "dataplane/port/port.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "dataplane/port/ethdev.h"
-#include "dataplane/port/port.h"
 
 #define VL_PORT_DETAIL_LENGTH 256
 

@@ -9,6 +9,7 @@
  * it.
  */
 #include "dataplane/port/memif.h"
+
 #include "dataplane/port/kind.h"
 
 #include <rte_common.h>

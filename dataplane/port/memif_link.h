@@ -5,12 +5,12 @@
 #ifndef VERBLINE_PORT_MEMIF_LINK_H
 #define VERBLINE_PORT_MEMIF_LINK_H
 
+#include "dataplane/port/memif_protocol.h"
+#include "dataplane/port/port.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "dataplane/port/memif_protocol.h"
-#include "dataplane/port/port.h"
 
 #define MEMIF_MAX_REGIONS 16
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-#include "dataplane/port/memif.h"
 #include "dataplane/port/kind.h"
+#include "dataplane/port/memif.h"
 
 #include <errno.h>
 #include <libgen.h>

@@ -15,11 +15,11 @@
 #ifndef VERBLINE_PORT_H
 #define VERBLINE_PORT_H
 
+#include "dataplane/runtime/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "dataplane/runtime/error.h"
 
 struct rte_mbuf;
 struct rte_mempool;

@@ -9,15 +9,15 @@
 #ifndef VERBLINE_PORT_RECEIVE_OFFLOAD_H
 #define VERBLINE_PORT_RECEIVE_OFFLOAD_H
 
+#include "dataplane/port/device_clock.h"
+#include "dataplane/port/port.h"
+
 #include <rte_common.h>
 #include <rte_mbuf.h>
 #include <rte_mbuf_dyn.h>
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "dataplane/port/device_clock.h"
-#include "dataplane/port/port.h"
 
 /* A queue's; one worker at a time writes it. */
 struct vl_receive_queue_offload {

@@ -6,8 +6,8 @@
 #include "dataplane/probe/probe.h"
 
 #include "dataplane/pfc.h"
-#include "transport/wire/packet.h"
 #include "transport/wire/headers.h"
+#include "transport/wire/packet.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -13,10 +13,10 @@
 #ifndef VERBLINE_PROBE_PROBE_H
 #define VERBLINE_PROBE_PROBE_H
 
+#include "dataplane/probe/bench.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "dataplane/probe/bench.h"
 
 #define VL_PROBE_MAX_BURST  65536u /* frames that are held at a time */
 #define VL_PROBE_MIN_LENGTH 60u

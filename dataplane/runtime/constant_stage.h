@@ -9,9 +9,9 @@
 #ifndef VERBLINE_RUNTIME_CONSTANT_STAGE_H
 #define VERBLINE_RUNTIME_CONSTANT_STAGE_H
 
-#include <stdint.h>
-
 #include "dataplane/runtime/error.h"
+
+#include <stdint.h>
 
 struct vl_constant_stage;
 struct vl_endpoint_stage;

@@ -12,12 +12,12 @@
 #ifndef VERBLINE_RUNTIME_EAL_H
 #define VERBLINE_RUNTIME_EAL_H
 
+#include "dataplane/runtime/error.h"
+#include "dataplane/runtime/tsc_clock.h"
+
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
-
-#include "dataplane/runtime/error.h"
-#include "dataplane/runtime/tsc_clock.h"
 
 #define VL_EAL_DEFAULT_MEMORY_MB 256
 #define VL_MAX_WORKERS           64

@@ -10,14 +10,14 @@
 #ifndef VERBLINE_RUNTIME_ENDPOINT_STAGE_H
 #define VERBLINE_RUNTIME_ENDPOINT_STAGE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/endpoint.h"
 #include "dataplane/port/port.h"
 #include "dataplane/runtime/mempool.h"
 #include "dataplane/worker.h"
 #include "transport/counter_field.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Beside those of the endpoint. */
 #define VL_ENDPOINT_STAGE_COUNTERS(X)                                                              \

@@ -18,15 +18,15 @@
 #ifndef VERBLINE_RUNTIME_HOST_H
 #define VERBLINE_RUNTIME_HOST_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/endpoint.h"
 #include "dataplane/ip/ip.h"
 #include "dataplane/port/port.h"
 #include "dataplane/runtime/error.h"
 #include "dataplane/steer.h"
 #include "dataplane/worker.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define VL_HOST_MAX_PORTS 16
 

@@ -7,9 +7,8 @@
  * no queue.
  */
 
-#include "dataplane/runtime/host_private.h"
-
 #include "dataplane/port/receive_offload.h"
+#include "dataplane/runtime/host_private.h"
 
 #include <rte_mbuf.h>
 #include <rte_memcpy.h>

@@ -3,6 +3,8 @@
 
 #include "dataplane/runtime/live_carrier.h"
 
+#include "transport/random.h"
+
 #include <rte_mbuf.h>
 
 #include <errno.h>
@@ -10,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include "transport/random.h"
 
 /* Nanoseconds between two looks at the ports, and between two hellos. */
 #define MEET_STEP      UINT64_C(200000)

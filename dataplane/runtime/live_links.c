@@ -3,10 +3,9 @@
 
 /* The links between the nodes of a live network, and the ways over them. */
 
-#include "dataplane/runtime/live_network.h"
-
 #include "dataplane/runtime/compat.h"
 #include "dataplane/runtime/live_carrier.h"
+#include "dataplane/runtime/live_network.h"
 #include "dataplane/runtime/live_node.h"
 
 #include <rte_errno.h>

@@ -15,10 +15,6 @@
 #ifndef VERBLINE_RUNTIME_LIVE_NETWORK_H
 #define VERBLINE_RUNTIME_LIVE_NETWORK_H
 
-#include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/endpoint.h"
 #include "dataplane/fabric/link.h"
 #include "dataplane/fabric/switch.h"
@@ -27,6 +23,10 @@
 #include "dataplane/infiniband/switch.h"
 #include "dataplane/runtime/error.h"
 #include "dataplane/worker.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* How late a worker may come round and still give its lines, where frames waited, the time that
  * they had. Beyond that the time is lost, rather than made up for in a burst. */

@@ -5,17 +5,17 @@
 #ifndef VERBLINE_RUNTIME_LIVE_NODE_H
 #define VERBLINE_RUNTIME_LIVE_NODE_H
 
-#include <rte_common.h>
-#include <rte_ring.h>
-
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/infiniband/carrier.h"
 #include "dataplane/port/port.h"
 #include "dataplane/runtime/eal.h"
 #include "dataplane/runtime/live_network.h"
 #include "dataplane/runtime/mempool.h"
+
+#include <rte_common.h>
+#include <rte_ring.h>
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define VL_LIVE_MAX_WIRES      16u
 #define VL_LIVE_MAX_WIRE_LINKS 64u

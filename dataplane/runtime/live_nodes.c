@@ -4,7 +4,6 @@
 /* The nodes of a live network. */
 
 #include "dataplane/runtime/live_network.h"
-
 #include "dataplane/runtime/live_node.h"
 
 #include <errno.h>

@@ -8,12 +8,12 @@
 #ifndef VERBLINE_RUNTIME_MEMPOOL_H
 #define VERBLINE_RUNTIME_MEMPOOL_H
 
+#include "dataplane/frame.h"
+#include "dataplane/runtime/error.h"
+
 #include <rte_mbuf.h>
 
 #include <stdint.h>
-
-#include "dataplane/frame.h"
-#include "dataplane/runtime/error.h"
 
 /* Path MTU 4096, the longest headers, pad, ICRC and VCRC. */
 #define VL_MAX_FRAME_LENGTH (4096u + 128 + 3 + 4 + 2)

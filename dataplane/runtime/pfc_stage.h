@@ -9,12 +9,12 @@
 #ifndef VERBLINE_RUNTIME_PFC_STAGE_H
 #define VERBLINE_RUNTIME_PFC_STAGE_H
 
-#include <stdint.h>
-
 #include "dataplane/histogram.h"
 #include "dataplane/pfc_storm.h"
 #include "dataplane/port/port.h"
 #include "dataplane/worker.h"
+
+#include <stdint.h>
 
 #define VL_PFC_STAGE_MAX_PORTS 16
 

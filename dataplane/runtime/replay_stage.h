@@ -9,13 +9,13 @@
 #ifndef VERBLINE_RUNTIME_REPLAY_STAGE_H
 #define VERBLINE_RUNTIME_REPLAY_STAGE_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/histogram.h"
 #include "dataplane/port/port.h"
 #include "dataplane/worker.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Frames that are ready at a time. */
 #define VL_REPLAY_DEPTH 4096u

@@ -10,9 +10,9 @@
 #ifndef VERBLINE_RUNTIME_STREAM_STAGE_H
 #define VERBLINE_RUNTIME_STREAM_STAGE_H
 
-#include <stdint.h>
-
 #include "dataplane/runtime/error.h"
+
+#include <stdint.h>
 
 struct vl_endpoint_stage;
 struct vl_stream_group;

@@ -5,12 +5,12 @@
 #ifndef VERBLINE_RUNTIME_TELEMETRY_PORT_H
 #define VERBLINE_RUNTIME_TELEMETRY_PORT_H
 
-#include <stdint.h>
-
 #include "dataplane/pfc.h"
 #include "dataplane/port/port.h"
 #include "dataplane/runtime/telemetry.h"
 #include "dataplane/worker.h"
+
+#include <stdint.h>
 
 /* The number that parameters start with, which must be below count; -EINVAL: it is not. */
 int vl_telemetry_index(const char *parameters, uint32_t count);

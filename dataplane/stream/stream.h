@@ -17,16 +17,16 @@
 #ifndef VERBLINE_STREAM_H
 #define VERBLINE_STREAM_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "dataplane/frame.h"
 #include "dataplane/runtime/error.h"
 #include "transport/cc/cc.h"
 #include "transport/counter_field.h"
 #include "transport/wire/packet.h"
 #include "transport/wire/path.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct vl_histogram;
 struct vl_stream;

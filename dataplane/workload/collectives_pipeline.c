@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include "dataplane/workload/collectives.h"
-
 #include "dataplane/workload/parts.h"
 
 #include <errno.h>

@@ -21,12 +21,12 @@
 #ifndef VERBLINE_WORKLOAD_ENGINE_H
 #define VERBLINE_WORKLOAD_ENGINE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/endpoint.h"
 #include "dataplane/generate/queue_pair.h"
 #include "dataplane/workload/plan.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Of all workloads, each with its two ends. */
 #define VL_WORKLOAD_MAX_QPS     65536u

@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include "dataplane/workload/engine.h"
-
 #include "dataplane/workload/engine_private.h"
 #include "dataplane/workload/engine_set_up.h"
 #include "dataplane/workload/rank_pairs.h"

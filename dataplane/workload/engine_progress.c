@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include "dataplane/workload/engine.h"
-
 #include "dataplane/workload/engine_private.h"
 
 const char *vl_workload_engine_error(const struct vl_workload_engine *engine)

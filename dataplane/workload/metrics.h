@@ -16,10 +16,10 @@
 #ifndef VERBLINE_WORKLOAD_METRICS_H
 #define VERBLINE_WORKLOAD_METRICS_H
 
+#include "dataplane/workload/engine.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "dataplane/workload/engine.h"
 
 #define VL_DISTRIBUTION_POINTS 101
 

@@ -5,9 +5,9 @@
 #ifndef VERBLINE_WORKLOAD_RANK_PAIRS_H
 #define VERBLINE_WORKLOAD_RANK_PAIRS_H
 
-#include <stdint.h>
-
 #include "dataplane/workload/plan.h"
+
+#include <stdint.h>
 
 /* Open addressing; size is a power of two, more than half of it free. All 0: no pairs. */
 struct vl_rank_pairs {

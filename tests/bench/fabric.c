@@ -10,18 +10,18 @@
  * packet.
  */
 
+#include "dataplane/flow.h"
+#include "dataplane/huge_pages.h"
+#include "dataplane/network.h"
+#include "tests/support/hosts.h"
+#include "transport/wire/icrc.h"
+
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
-
-#include "dataplane/flow.h"
-#include "dataplane/huge_pages.h"
-#include "dataplane/network.h"
-#include "tests/support/hosts.h"
-#include "transport/wire/icrc.h"
 
 #define RATE          UINT64_C(100000000000)
 #define PATH_MTU      4096u

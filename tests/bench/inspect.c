@@ -8,6 +8,14 @@
  * on the large file and on the smaller one.
  */
 
+#include "dataplane/capture/reader.h"
+#include "dataplane/capture/writer.h"
+#include "transport/psn.h"
+#include "transport/wire/headers.h"
+#include "transport/wire/icrc.h"
+#include "transport/wire/opcode.h"
+#include "transport/wire/parse.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -18,14 +26,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "dataplane/capture/reader.h"
-#include "dataplane/capture/writer.h"
-#include "transport/psn.h"
-#include "transport/wire/headers.h"
-#include "transport/wire/icrc.h"
-#include "transport/wire/opcode.h"
-#include "transport/wire/parse.h"
 
 #define MAX_PACKETS 8192
 #define MAX_FRAMES  (8u << 20)

@@ -23,7 +23,6 @@
 #include <rte_cycles.h>
 
 #include <jansson.h>
-
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

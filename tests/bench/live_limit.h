@@ -6,9 +6,9 @@
 #ifndef VERBLINE_BENCH_LIVE_LIMIT_H
 #define VERBLINE_BENCH_LIVE_LIMIT_H
 
-#include <stdint.h>
-
 #include "dataplane/runtime/error.h"
+
+#include <stdint.h>
 
 struct live_limit_config {
 	uint8_t *source, *sink; /* of memory_size bytes, a multiple of packet */

@@ -9,15 +9,15 @@
  *   bench-pfc_storm [--quick]    60 s, or 2 s
  */
 
+#include "dataplane/runtime/eal.h"
+#include "dataplane/runtime/mempool.h"
+#include "dataplane/runtime/pfc_stage.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include "dataplane/runtime/eal.h"
-#include "dataplane/runtime/mempool.h"
-#include "dataplane/runtime/pfc_stage.h"
 
 #define PORTS     8u
 #define RATE_400G UINT64_C(400000000000)

@@ -28,7 +28,6 @@
 #include <rte_mbuf.h>
 
 #include <jansson.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

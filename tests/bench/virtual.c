@@ -8,15 +8,15 @@
  * at the sender a copy and a CRC of the copy, at the receiver a CRC and a copy.
  */
 
+#include "dataplane/network.h"
+#include "tests/support/hosts.h"
+#include "transport/wire/icrc.h"
+
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include "dataplane/network.h"
-#include "tests/support/hosts.h"
-#include "transport/wire/icrc.h"
 
 #define SENDERS       2
 #define RATE          UINT64_C(100000000000)

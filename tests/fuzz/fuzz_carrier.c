@@ -4,13 +4,13 @@
 /* What an InfiniBand port hears that is not trusted: frames of a carried link, and in these packets
  * and flow control, one after another. Each is two bytes of length, then its bytes. */
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "apps/inspect/link.h"
 #include "dataplane/infiniband/carrier.h"
 #include "dataplane/infiniband/port.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,14 +8,14 @@
  * opening, and what it sends is a message.
  */
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "transport/cm/connection.h"
 #include "transport/wire/headers.h"
 #include "transport/wire/parse.h"
 #include "transport/wire/path.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,11 +4,11 @@
 /* Any bytes are a SONiC configuration or a reason why not; what is in one holds what its header
  * promises, can be judged, and makes a switch or a reason why not. */
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "apps/check/check.h"
 #include "apps/sonic/switch_config.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

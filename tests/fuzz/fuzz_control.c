@@ -4,10 +4,10 @@
 /* Any bytes are a control message or are refused with a reason; what was taken is written again,
  * and reads the same. */
 
+#include "apps/control/message.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "apps/control/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

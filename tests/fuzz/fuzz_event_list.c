@@ -4,10 +4,10 @@
 /* Any bytes are an event list or a list of problems; and a list that was taken makes an engine that
  * takes any frames, of which the rest of the bytes, behind a zero, are some. */
 
+#include "apps/fault/event_list.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "apps/fault/event_list.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,13 +7,13 @@
  * is reached, packets that parse get their ICRC put right, unless the byte says otherwise.
  */
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "apps/inspect/analysis.h"
 #include "apps/inspect/report.h"
 #include "transport/wire/icrc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

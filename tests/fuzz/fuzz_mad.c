@@ -6,12 +6,12 @@
  * can be encoded, and is the same when it is decoded again; so is the IP header of private data.
  */
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "transport/cm/message.h"
 #include "transport/cm/rdma_ip.h"
 #include "transport/cm/reason.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,13 +6,13 @@
  * last byte and parsed; its place in the file must agree with what was delivered before.
  */
 
+#include "dataplane/capture/reader.h"
+#include "transport/wire/parse.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include "dataplane/capture/reader.h"
-#include "transport/wire/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

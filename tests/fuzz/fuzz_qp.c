@@ -9,14 +9,14 @@
  * that has nothing to send now says so.
  */
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "transport/object/object.h"
 #include "transport/verbline.h"
 #include "transport/wire/icrc.h"
 #include "transport/wire/opcode.h"
 #include "transport/wire/parse.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

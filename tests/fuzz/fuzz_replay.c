@@ -8,7 +8,6 @@
  */
 
 #include "apps/replay/trial.h"
-
 #include "dataplane/capture/reader.h"
 #include "transport/wire/icrc.h"
 #include "transport/wire/parse.h"

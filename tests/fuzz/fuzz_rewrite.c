@@ -10,12 +10,11 @@
 
 #include "apps/replay/port/psn_flows.h"
 #include "apps/replay/port/rewrite.h"
+#include "transport/wire/icrc.h"
+#include "transport/wire/parse.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "transport/wire/icrc.h"
-#include "transport/wire/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,11 +6,11 @@
  * scenario that was taken holds what its checks promise.
  */
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "apps/scenario/scenario.h"
 #include "apps/scenario/switch_config.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

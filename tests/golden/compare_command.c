@@ -3,14 +3,14 @@
 
 /* `verbline compare` as its users call it. */
 
+#include "apps/sanitizers.h"
+#include "tests/support/command.h"
+
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "apps/sanitizers.h"
-#include "tests/support/command.h"
 
 #define CHECK_PAGE "/usr/bin/python3 \"${VERBLINE_SOURCE_ROOT:-.}\"/tests/support/check_page.py "
 

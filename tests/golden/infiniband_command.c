@@ -3,15 +3,15 @@
 
 /* Captures of InfiniBand, as `verbline inspect` and tshark read them. */
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "dataplane/capture/writer.h"
 #include "tests/support/command.h"
 #include "transport/wire/icrc.h"
 #include "transport/wire/parse.h"
 #include "transport/wire/vcrc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* A WRITE, the standard's example. */
 static const uint8_t local_write[] = {

@@ -3,13 +3,13 @@
 
 /* `verbline inspect` as its users call it: what it prints, writes and ends with. */
 
+#include "tests/support/command.h"
+
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include "tests/support/command.h"
 
 /* The first packet seen of a message is taken for what it is, and so is the rest. */
 static void test_starts_inside_a_message(void)

@@ -3,10 +3,10 @@
 
 /* The manual pages, as groff sees them, and the completion, as bash runs it. */
 
+#include "tests/support/command.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include "tests/support/command.h"
 
 /* Of the build's own files: what is installed. */
 #define BUILT    "$(dirname \"$V\")"

@@ -4,9 +4,9 @@
 /* What every command does with its outputs: nothing is overwritten that was not named for it,
  * nothing is lost without a word, and nothing partial is left under a final name. */
 
-#include <stdio.h>
-
 #include "tests/support/command.h"
+
+#include <stdio.h>
 
 /* An endpoint that none of these tests is to start. */
 #define NOWHERE "--port null --ip 10.0.0.1/24 -D 1ms"

@@ -3,16 +3,15 @@
 
 #include "tests/golden/recorded_network.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include <CUnit/CUnit.h>
-
 #include "dataplane/capture/writer.h"
 #include "transport/random.h"
 #include "transport/wire/icrc.h"
 #include "transport/wire/opcode.h"
 #include "transport/wire/parse.h"
+
+#include <CUnit/CUnit.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Of a host: what it sends from, what it receives into, and what its peers reach. What is sent does
  * not change, so that it can be sent again. */

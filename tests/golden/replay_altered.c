@@ -11,7 +11,6 @@
 #include "apps/replay/trial.h"
 #include "tests/golden/recorded_network.h"
 #include "tests/support/suite.h"
-
 #include "transport/wire/icrc.h"
 #include "transport/wire/parse.h"
 

@@ -3,13 +3,13 @@
 
 /* `verbline replay` as its users call it: what it prints, writes and ends with. */
 
+#include "dataplane/capture/writer.h"
+#include "tests/support/command.h"
+
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "dataplane/capture/writer.h"
-#include "tests/support/command.h"
 
 static void test_refusals(void)
 {

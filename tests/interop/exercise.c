@@ -15,14 +15,13 @@
  */
 #include <endian.h>
 #include <inttypes.h>
+#include <rdma/rdma_cma.h>
+#include <rdma/rdma_verbs.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <rdma/rdma_cma.h>
-#include <rdma/rdma_verbs.h>
 
 #define PORT            "18516"
 #define QUEUE_DEPTH     32

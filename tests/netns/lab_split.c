@@ -7,16 +7,16 @@
  * others send on the same cable.
  */
 
+#include "dataplane/infiniband/carrier.h"
+#include "tests/support/netns.h"
+#include "tests/support/suite.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "dataplane/infiniband/carrier.h"
-#include "tests/support/netns.h"
-#include "tests/support/suite.h"
 
 static const char scenario[] =
 	"name: ring\n"

@@ -5,11 +5,10 @@
  * raw sockets on the other side. */
 
 #include "dataplane/port/port.h"
-
 #include "dataplane/runtime/eal.h"
 #include "dataplane/runtime/mempool.h"
-#include "tests/support/port_frames.h"
 #include "tests/support/netns.h"
+#include "tests/support/port_frames.h"
 #include "tests/support/suite.h"
 
 #include <rte_mempool.h>

@@ -8,10 +8,9 @@
  * says, once; and at the end nothing is held.
  */
 
-#include "transport/cm/connection.h"
-
 #include "tests/support/cm_pair.h"
 #include "tests/support/suite.h"
+#include "transport/cm/connection.h"
 #include "transport/random.h"
 
 #include <stdio.h>

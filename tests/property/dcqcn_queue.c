@@ -10,14 +10,14 @@
  * packet, without any code of the product.
  */
 
-#include <math.h>
-#include <stdio.h>
-
 #include "dataplane/flow.h"
 #include "dataplane/network.h"
 #include "tests/support/dcqcn_packets.h"
 #include "tests/support/hosts.h"
 #include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
 
 #define MOST_FLOWS 10u
 #define GIGABIT    UINT64_C(1000000000)

@@ -8,7 +8,6 @@
  */
 
 #include "apps/endpoint/instance.h"
-
 #include "dataplane/network.h"
 #include "tests/support/hosts.h"
 #include "tests/support/suite.h"

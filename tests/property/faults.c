@@ -7,11 +7,11 @@
  * the packets on our side.
  */
 
-#include <string.h>
-
 #include "apps/verdict/verdict.h"
 #include "tests/support/fault_bench.h"
 #include "transport/random.h"
+
+#include <string.h>
 
 #define CASES       400u
 #define MOST_EVENTS 5u

@@ -7,12 +7,12 @@
  * Without arguments the suite; test-property-infiniband_random --cases N --seed S for a longer run.
  */
 
+#include "tests/support/infiniband.h"
+#include "tests/support/suite.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "tests/support/infiniband.h"
-#include "tests/support/suite.h"
 
 #define SUITE_CASES 40u
 #define MS          UINT64_C(1000000)

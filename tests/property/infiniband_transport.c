@@ -4,13 +4,13 @@
 /* The transport over InfiniBand: end-to-end credits and receivers that post slowly, who gets BECN,
  * whose packets are taken, service levels. */
 
-#include <string.h>
-
 #include "dataplane/generate/queue_pair.h"
 #include "tests/support/infiniband.h"
 #include "tests/support/suite.h"
 #include "transport/wire/headers.h"
 #include "transport/wire/vcrc.h"
+
+#include <string.h>
 
 #define MS UINT64_C(1000000)
 

@@ -11,13 +11,12 @@
 #include "apps/lab_measure.h"
 #include "apps/lab_run.h"
 #include "tests/support/suite.h"
+#include "transport/random.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "transport/random.h"
 
 #define RUNS 400
 

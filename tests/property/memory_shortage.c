@@ -8,16 +8,16 @@
  * puts the functions below in the place of those of the C library.
  */
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "apps/fault/event_list.h"
 #include "apps/gen/config.h"
 #include "apps/lab_measure.h"
 #include "apps/lab_run.h"
 #include "apps/scenario/scenario.h"
 #include "tests/support/suite.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);

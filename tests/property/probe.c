@@ -6,15 +6,15 @@
  * rates, cables, cells, thresholds and marking are found out within 5 %.
  */
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "dataplane/probe/probe.h"
 #include "dataplane/probe/virtual.h"
 #include "tests/support/suite.h"
 #include "transport/random.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #define PRIORITY       3u
 #define DSCP           26u

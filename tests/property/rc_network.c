@@ -8,12 +8,12 @@
  * takes, case n with seed S + n.
  */
 
+#include "tests/property/rc_traffic.h"
+#include "tests/support/suite.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "tests/property/rc_traffic.h"
-#include "tests/support/suite.h"
 
 #define CASE_MESSAGES  20000u
 #define SUITE_MESSAGES UINT64_C(1000000)

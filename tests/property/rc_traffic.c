@@ -3,13 +3,13 @@
 
 #include "tests/property/rc_traffic.h"
 
+#include "tests/property/rc_model.h"
+#include "tests/support/hosts.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "tests/property/rc_model.h"
-#include "tests/support/hosts.h"
 
 #define STEP         UINT64_C(1000000)    /* ns of virtual time between looks at the progress */
 #define LONG_SILENCE UINT64_C(2000000000) /* ns without any completion */

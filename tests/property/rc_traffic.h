@@ -13,11 +13,11 @@
 #ifndef VERBLINE_TESTS_RC_TRAFFIC_H
 #define VERBLINE_TESTS_RC_TRAFFIC_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/network.h"
 #include "transport/random.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define TRAFFIC_DEPTH    16u /* messages outstanding in a direction */
 #define TRAFFIC_RECEIVES 16u /* receive requests of a queue pair */

@@ -8,7 +8,6 @@
  */
 
 #include "dataplane/fabric/headroom.h"
-
 #include "dataplane/fabric/link.h"
 #include "dataplane/fabric/switch.h"
 #include "tests/support/frame.h"

@@ -5,10 +5,10 @@
 #ifndef VERBLINE_SOAK_HOSTILE_H
 #define VERBLINE_SOAK_HOSTILE_H
 
-#include <stdint.h>
-
 #include "transport/random.h"
 #include "transport/verbline.h"
+
+#include <stdint.h>
 
 #define HOSTILE_FRAME 4400u
 

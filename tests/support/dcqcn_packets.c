@@ -3,11 +3,11 @@
 
 #include "tests/support/dcqcn_packets.h"
 
+#include "transport/random.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
-
-#include "transport/random.h"
 
 #define KMIN       5e3
 #define KMAX       200e3

@@ -7,11 +7,11 @@
 #ifndef VERBLINE_TESTS_ENDPOINT_H
 #define VERBLINE_TESTS_ENDPOINT_H
 
+#include "transport/verbline.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "transport/verbline.h"
 
 /* ---- Memory --------------------------------------------------------------------------------- */
 

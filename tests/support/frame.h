@@ -5,9 +5,9 @@
 #ifndef VERBLINE_TESTS_FRAME_H
 #define VERBLINE_TESTS_FRAME_H
 
-#include <string.h>
-
 #include "dataplane/frame.h"
+
+#include <string.h>
 
 /* One's complement sum of a whole IPv4 header without options; 0xffff if its checksum is right. */
 static inline uint16_t ipv4_header_sum(const uint8_t *header)

@@ -8,11 +8,11 @@
 #ifndef VERBLINE_TESTS_HOSTS_H
 #define VERBLINE_TESTS_HOSTS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "dataplane/endpoint.h"
 #include "transport/verbline.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define HOST_DATA_PRIORITY 3u
 #define HOST_DATA_CLASS    (26u << 2 | VL_ECN_ECT0)

@@ -3,10 +3,10 @@
 
 #include "tests/support/infiniband.h"
 
+#include "tests/support/suite.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include "tests/support/suite.h"
 
 #define RATE            UINT64_C(100000000000)
 #define LARGEST_MESSAGE (1u << 20)

@@ -8,11 +8,11 @@
 #ifndef VERBLINE_TESTS_INFINIBAND_H
 #define VERBLINE_TESTS_INFINIBAND_H
 
-#include <stdint.h>
-
 #include "dataplane/flow.h"
 #include "dataplane/network.h"
 #include "dataplane/network_subnet.h"
+
+#include <stdint.h>
 
 #define FABRIC_HOSTS    64u
 #define FABRIC_SWITCHES 32u

@@ -3,11 +3,11 @@
 
 #include "tests/support/judge.h"
 
-#include <endian.h>
-#include <string.h>
-
 #include "transport/wire/headers.h"
 #include "transport/wire/icrc.h"
+
+#include <endian.h>
+#include <string.h>
 
 struct bench bench;
 struct vl_verdict *verdict;

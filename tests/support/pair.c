@@ -3,12 +3,11 @@
 
 #include "tests/support/pair.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "transport/wire/parse.h"
 
 #include <CUnit/CUnit.h>
-
-#include "transport/wire/parse.h"
+#include <stdlib.h>
+#include <string.h>
 
 #define FRAME_ROOM 4400
 

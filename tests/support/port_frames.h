@@ -5,10 +5,10 @@
 #ifndef VERBLINE_TESTS_PORT_FRAMES_H
 #define VERBLINE_TESTS_PORT_FRAMES_H
 
+#include "dataplane/port/port.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "dataplane/port/port.h"
 
 #define FRAME_ROOM 9100
 

@@ -3,10 +3,10 @@
 
 #include "tests/support/stream_rig.h"
 
-#include <stdio.h>
-
 #include "tests/support/endpoint.h"
 #include "tests/support/suite.h"
+
+#include <stdio.h>
 
 const uint8_t pattern[] = "verbline";
 

@@ -4,7 +4,6 @@
 #include "tests/support/subnet_graph.h"
 
 #include <CUnit/CUnit.h>
-
 #include <stdio.h>
 
 struct graph graph;

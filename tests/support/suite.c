@@ -5,12 +5,11 @@
 
 #include "apps/sanitizers.h"
 
+#include <CUnit/Basic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <CUnit/Basic.h>
 
 #if VL_ADDRESS_SANITIZER
 #define DEARER 4

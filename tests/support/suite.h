@@ -9,9 +9,8 @@
 #ifndef VERBLINE_TESTS_SUITE_H
 #define VERBLINE_TESTS_SUITE_H
 
-#include <stdint.h>
-
 #include <CUnit/CUnit.h>
+#include <stdint.h>
 
 struct test {
 	const char *name;

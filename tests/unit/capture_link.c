@@ -2,10 +2,9 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include "dataplane/capture/link.h"
+#include "tests/support/suite.h"
 
 #include <string.h>
-
-#include "tests/support/suite.h"
 
 static struct vl_capture_frame erf_record(uint8_t type, uint32_t record_length,
 					  uint32_t wire_length, uint32_t captured)

@@ -4,17 +4,16 @@
 /* What goes into a capture ring comes out of it, in order and whole, or is counted as dropped; and
  * what a live capture writes is read back. */
 
+#include "dataplane/capture/live.h"
+#include "dataplane/capture/reader.h"
 #include "dataplane/capture/ring.h"
+#include "tests/support/suite.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "dataplane/capture/live.h"
-#include "dataplane/capture/reader.h"
-#include "tests/support/suite.h"
 
 #define RING_SIZE 65536u
 #define FRAMES    200000u

@@ -4,18 +4,15 @@
 /* What the writer stores, libpcap and our reader must read back. */
 
 #include "dataplane/capture/writer.h"
+#include "tests/support/suite.h"
 
 #include <errno.h>
+#include <pcap/pcap.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
 #include <sys/stat.h>
-
-#include <pcap/pcap.h>
-
-#include "tests/support/suite.h"
+#include <unistd.h>
 
 static char directory[] = "/tmp/verbline-capture-XXXXXX";
 static uint8_t frame[9000];

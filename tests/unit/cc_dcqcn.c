@@ -6,9 +6,8 @@
  * reference that lives through every microsecond with timers of its own, in floating point.
  */
 
-#include "transport/cc/cc.h"
-
 #include "tests/support/suite.h"
+#include "transport/cc/cc.h"
 #include "transport/random.h"
 
 #include <math.h>

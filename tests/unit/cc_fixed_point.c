@@ -8,9 +8,8 @@
  * exactly for the same parameters, and the rates equal.
  */
 
-#include "transport/cc/cc.h"
-
 #include "tests/support/suite.h"
+#include "transport/cc/cc.h"
 #include "transport/random.h"
 
 #include <math.h>

@@ -3,10 +3,10 @@
 
 /* The congestion control table: the index by hand computed times, and rates by the table. */
 
-#include <errno.h>
-
 #include "tests/support/suite.h"
 #include "transport/cc/cc.h"
+
+#include <errno.h>
 
 #define LINE UINT64_C(100000000000)
 

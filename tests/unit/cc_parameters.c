@@ -3,9 +3,8 @@
 
 /* Algorithms by name, profiles, parameters, the simple algorithms and the notification point. */
 
-#include "transport/cc/cc.h"
-
 #include "tests/support/suite.h"
+#include "transport/cc/cc.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,10 +4,9 @@
 /* What the connection manager holds, and what peers that flood, repeat or vanish can make it hold.
  */
 
-#include "transport/cm/connection.h"
-
 #include "tests/support/cm_pair.h"
 #include "tests/support/suite.h"
+#include "transport/cm/connection.h"
 #include "transport/cm/connection_private.h"
 
 #include <stdio.h>

@@ -8,10 +8,9 @@
  * by hand, and every bit of every message.
  */
 
-#include "transport/cm/message.h"
-
 #include "tests/support/suite.h"
 #include "tests/unit/cm_captured.h"
+#include "transport/cm/message.h"
 #include "transport/cm/rdma_ip.h"
 #include "transport/cm/reason.h"
 #include "transport/random.h"

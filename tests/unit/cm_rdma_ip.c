@@ -3,10 +3,9 @@
 
 /* Service IDs, and the IP header of the private data: captured, and refused. */
 
-#include "transport/cm/rdma_ip.h"
-
 #include "tests/support/suite.h"
 #include "tests/unit/cm_captured.h"
+#include "transport/cm/rdma_ip.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

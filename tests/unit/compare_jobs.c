@@ -3,14 +3,14 @@
 
 /* Tasks in processes of their own: what one does to itself, the others do not notice. */
 
+#include "apps/compare/jobs.h"
+#include "apps/sanitizers.h"
+#include "tests/support/suite.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
-
-#include "apps/compare/jobs.h"
-#include "apps/sanitizers.h"
-#include "tests/support/suite.h"
 
 #define TASKS 6
 

@@ -3,14 +3,14 @@
 
 /* What reports of comparisons are made of: text that cannot become markup, axes, records. */
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "apps/compare/plan.h"
 #include "apps/compare/record.h"
 #include "apps/report/svg.h"
 #include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static void check_text(const char *text, const char *expected)
 {

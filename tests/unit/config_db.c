@@ -3,9 +3,8 @@
 
 /* The reader of SONiC configurations: what tables come to, and the place of what is wrong. */
 
-#include "tests/support/suite.h"
-
 #include "apps/sonic/config_db.h"
+#include "tests/support/suite.h"
 
 #include <stdio.h>
 #include <string.h>

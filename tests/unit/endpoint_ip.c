@@ -4,13 +4,13 @@
 /* Endpoints with addresses, in virtual time: two that know nothing of each other find each other
  * and carry a message; what is not for them is dropped and counted. */
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "dataplane/network.h"
 #include "tests/support/hosts.h"
 #include "tests/support/suite.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define MS      UINT64_C(1000000)
 #define MESSAGE 10000u

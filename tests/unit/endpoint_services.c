@@ -4,7 +4,6 @@
 /* The endpoint's services and their clients, two instances on a network in virtual time. */
 
 #include "apps/endpoint/instance.h"
-
 #include "dataplane/network.h"
 #include "tests/support/hosts.h"
 #include "tests/support/suite.h"

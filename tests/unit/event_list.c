@@ -3,13 +3,13 @@
 
 /* What event lists say, and what is refused, message by message. */
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "apps/fault/event_list.h"
 #include "apps/fault/fault.h"
 #include "tests/support/fault_bench.h"
 #include "transport/credit.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static const struct vl_command command = {.name = "test"};
 

@@ -5,13 +5,12 @@
  * with loss; and each request that must be refused is, with the status that it must have. */
 
 #include "apps/endpoint/exercise.h"
-
-#include <errno.h>
-#include <string.h>
-
 #include "tests/support/pair.h"
 #include "tests/support/suite.h"
 #include "transport/wire/icrc.h"
+
+#include <errno.h>
+#include <string.h>
 
 struct conversation {
 	struct pair *pair;

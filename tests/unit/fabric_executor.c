@@ -2,11 +2,10 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include "dataplane/executor.h"
-
-#include <stdlib.h>
-
 #include "tests/support/suite.h"
 #include "transport/random.h"
+
+#include <stdlib.h>
 
 #define EVENTS 500
 

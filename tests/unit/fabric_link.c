@@ -2,12 +2,11 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include "dataplane/fabric/link.h"
-
-#include <math.h>
-
 #include "dataplane/pfc.h"
 #include "tests/support/frame.h"
 #include "tests/support/suite.h"
+
+#include <math.h>
 
 #define GBPS UINT64_C(1000000000)
 

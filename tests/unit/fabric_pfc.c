@@ -2,10 +2,9 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include "dataplane/pfc.h"
+#include "tests/support/suite.h"
 
 #include <string.h>
-
-#include "tests/support/suite.h"
 
 static const uint8_t mac[6] = {0x02, 0, 0, 0, 0, 0x17};
 static const struct vl_rate rate_100g = {100000000000, 184467440};

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-#include "dataplane/fabric/red.h"
-
-#include <math.h>
-
 #include "dataplane/fabric/queue.h"
+#include "dataplane/fabric/red.h"
 #include "tests/support/frame.h"
 #include "tests/support/suite.h"
+
+#include <math.h>
 
 static struct vl_red_config paper(void)
 {

@@ -2,11 +2,10 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include "dataplane/fabric/switch.h"
-
-#include <errno.h>
-
 #include "tests/support/suite.h"
 #include "tests/unit/switch_frames.h"
+
+#include <errno.h>
 
 static void test_forwarding(void)
 {

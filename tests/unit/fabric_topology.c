@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include "dataplane/fabric/topology.h"
-
 #include "tests/support/suite.h"
 
 #include <errno.h>

@@ -3,13 +3,12 @@
 
 /* From options as they are typed to a host's configuration, and what is said of wrong ones. */
 
+#include "apps/host/addresses.h"
 #include "apps/host/plan.h"
+#include "tests/support/suite.h"
 
 #include <errno.h>
 #include <string.h>
-
-#include "apps/host/addresses.h"
-#include "tests/support/suite.h"
 
 struct values {
 	struct vl_host_options host;

@@ -3,10 +3,10 @@
 
 /* VL arbitration against sequences worked out by hand from the tables. */
 
-#include <string.h>
-
 #include "dataplane/infiniband/arbiter.h"
 #include "tests/support/suite.h"
+
+#include <string.h>
 
 #define ALL    0x7fffu
 #define LANE15 (1u << 15)

@@ -3,13 +3,13 @@
 
 /* Flow-control packets, credits at both ends, and a port's packets of credits. */
 
-#include <string.h>
-
 #include "dataplane/infiniband/port.h"
 #include "tests/support/suite.h"
 #include "transport/random.h"
 #include "transport/wire/headers.h"
 #include "transport/wire/vcrc.h"
+
+#include <string.h>
 
 /* ---- The packet ------------------------------------------------------------------------- */
 

@@ -4,14 +4,14 @@
 /* Channel adapters and switches at work: what is lost on the line is not lost as credit, small
  * packets pass where large ones wait, management has its own lane, slow receivers. */
 
-#include <string.h>
-
 #include "dataplane/network_audit.h"
 #include "tests/support/infiniband.h"
 #include "tests/support/suite.h"
 #include "transport/wire/headers.h"
 #include "transport/wire/parse.h"
 #include "transport/wire/vcrc.h"
+
+#include <string.h>
 
 #define MS UINT64_C(1000000)
 

@@ -4,16 +4,15 @@
 /* What a host answers, asks and believes, against frames that scapy made. */
 
 #include "dataplane/ip/ip.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "dataplane/ip/neighbour.h"
 #include "dataplane/ip/private.h"
 #include "tests/support/suite.h"
 #include "tests/unit/ip_frames.h"
 #include "transport/wire/headers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define SECOND UINT64_C(1000000000)
 #define MS     UINT64_C(1000000)

@@ -4,7 +4,6 @@
 /* Links as people write them: what they come to, and why some cannot be built. */
 
 #include "dataplane/fabric/link_spec.h"
-
 #include "tests/support/suite.h"
 
 #include <string.h>

@@ -3,12 +3,12 @@
 
 /* Queue pairs: limits, numbers, what destroying takes along, and what they cost. */
 
-#include <stdio.h>
-#include <sys/mman.h>
-
 #include "tests/support/endpoint.h"
 #include "tests/support/suite.h"
 #include "transport/object/object.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
 
 static struct endpoint endpoint;
 

@@ -4,12 +4,11 @@
 /* The server's side of perftest, against a client made of recorded messages. */
 
 #include "apps/endpoint/perftest.h"
+#include "tests/support/pair.h"
+#include "tests/support/suite.h"
 
 #include <endian.h>
 #include <string.h>
-
-#include "tests/support/pair.h"
-#include "tests/support/suite.h"
 
 #define REPLY_OFFSET 65536 /* of the client's memory: where it receives */
 

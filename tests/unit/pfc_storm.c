@@ -2,10 +2,9 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include "dataplane/pfc_storm.h"
+#include "tests/support/suite.h"
 
 #include <string.h>
-
-#include "tests/support/suite.h"
 
 #define RATE_400G UINT64_C(400000000000)
 #define RATE_100G UINT64_C(100000000000)

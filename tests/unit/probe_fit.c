@@ -3,13 +3,13 @@
 
 /* What probes work out of their counts, against counts made of known cells, limits and curves. */
 
-#include <math.h>
-#include <stdio.h>
-
 #include "dataplane/probe/cell.h"
 #include "dataplane/probe/marking_fit.h"
 #include "tests/support/suite.h"
 #include "transport/random.h"
+
+#include <math.h>
+#include <stdio.h>
 
 #define LENGTHS 12u
 

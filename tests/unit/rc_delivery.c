@@ -5,10 +5,9 @@
 
 #include "tests/support/pair.h"
 #include "tests/support/suite.h"
+#include "transport/wire/opcode.h"
 
 #include <string.h>
-
-#include "transport/wire/opcode.h"
 
 #define TARGET 131072 /* offset in the peer's memory */
 

@@ -6,11 +6,10 @@
 
 #include "tests/support/pair.h"
 #include "tests/support/suite.h"
+#include "transport/wire/opcode.h"
 
 #include <errno.h>
 #include <sys/mman.h>
-
-#include "transport/wire/opcode.h"
 
 #define PIECES 32
 #define PIECE  (VL_MAX_MESSAGE / PIECES)

@@ -4,13 +4,11 @@
 /* What verbline replay calls equal, what it tolerates, and what it calls different. */
 
 #include "apps/replay/trial.h"
-
 #include "tests/support/suite.h"
+#include "transport/wire/opcode.h"
 
 #include <stddef.h>
 #include <string.h>
-
-#include "transport/wire/opcode.h"
 
 struct alteration {
 	uint8_t opcode;

@@ -5,11 +5,10 @@
 
 #include "apps/replay/port/psn_flows.h"
 #include "apps/replay/port/schedule.h"
-
-#include <string.h>
-
 #include "tests/support/suite.h"
 #include "transport/wire/opcode.h"
+
+#include <string.h>
 
 static void test_recorded_times(void)
 {

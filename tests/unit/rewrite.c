@@ -7,18 +7,17 @@
  */
 
 #include "apps/replay/port/rewrite.h"
-
-#include <arpa/inet.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/suite.h"
 #include "transport/wire/headers.h"
 #include "transport/wire/icrc.h"
 #include "transport/wire/opcode.h"
 #include "transport/wire/parse.h"
 #include "transport/wire/path.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define ROOM 512u
 

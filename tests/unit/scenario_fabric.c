@@ -5,8 +5,8 @@
 
 #include "apps/lab_split.h"
 #include "apps/scenario/scenario.h"
-#include "apps/sonic/switch_config.h"
 #include "apps/scenario/switch_config.h"
+#include "apps/sonic/switch_config.h"
 #include "dataplane/fabric/headroom.h"
 #include "tests/support/suite.h"
 #include "transport/wire/packet.h"

@@ -4,14 +4,13 @@
 /* Which worker gets what: made packets, and what Linux hosts sent to QP1. */
 
 #include "dataplane/steer.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/suite.h"
 #include "tests/unit/cm_captured.h"
 #include "tests/unit/ip_frames.h"
 #include "transport/wire/headers.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #define WORKERS 5u
 #define MAD_AT  (14u + 20 + 8 + 12 + 8)

@@ -4,7 +4,6 @@
 /* The rules of packet memory against figures worked out by hand. */
 
 #include "dataplane/fabric/buffer.h"
-
 #include "tests/support/suite.h"
 
 static const uint64_t none[VL_BUFFER_POOLS];

@@ -3,10 +3,10 @@
 
 /* What frames are to a switch, and which of several ways they take. */
 
+#include "tests/unit/switch_frames.h"
+
 #include <errno.h>
 #include <math.h>
-
-#include "tests/unit/switch_frames.h"
 
 #define FLOWS 20000
 

@@ -4,7 +4,6 @@
 /* The headroom formulas against figures worked out by hand. */
 
 #include "dataplane/fabric/headroom.h"
-
 #include "dataplane/pfc.h"
 #include "tests/support/suite.h"
 

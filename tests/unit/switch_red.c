@@ -4,9 +4,9 @@
 /* WRED as switches have it: a curve for each colour, averaged lengths, what becomes of frames that
  * are not ECN-capable. */
 
-#include <math.h>
-
 #include "tests/unit/switch_frames.h"
+
+#include <math.h>
 
 /* Green 1000/9000/10 %, yellow 1000/5000/40 %, red 2000 step. DSCP 24 green, 26 yellow, 28 red. */
 static struct vl_switch_config coloured(enum vl_red_point point)

@@ -3,10 +3,9 @@
 
 /* The timing wheel against a list that is searched from end to end. */
 
-#include "transport/timer_wheel.h"
-
 #include "tests/support/suite.h"
 #include "transport/random.h"
+#include "transport/timer_wheel.h"
 
 #include <stdlib.h>
 #include <string.h>

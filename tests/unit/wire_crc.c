@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include "tests/support/suite.h"
-
 #include "transport/random.h"
 #include "transport/wire/icrc.h"
 #include "transport/wire/vcrc.h"

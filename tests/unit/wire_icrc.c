@@ -3,7 +3,6 @@
 
 #include "tests/support/suite.h"
 #include "tests/unit/wire_vectors.h"
-
 #include "transport/wire/headers.h"
 #include "transport/wire/icrc.h"
 #include "transport/wire/vcrc.h"

@@ -3,7 +3,6 @@
 
 #include "tests/support/suite.h"
 #include "tests/unit/wire_vectors.h"
-
 #include "transport/wire/headers.h"
 #include "transport/wire/opcode.h"
 #include "transport/wire/parse.h"

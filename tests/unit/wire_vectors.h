@@ -8,9 +8,8 @@
 #include "transport/wire/packet.h"
 #include "transport/wire/parse.h"
 
-#include <stdint.h>
-
 #include <jansson.h>
+#include <stdint.h>
 
 struct vector {
 	const char *name;

@@ -3,8 +3,8 @@
 
 /* Workloads on endpoints around a switch, in virtual time. */
 
-#include "dataplane/workload/collectives.h"
 #include "dataplane/flow.h"
+#include "dataplane/workload/collectives.h"
 #include "dataplane/workload/metrics.h"
 #include "tests/support/suite.h"
 #include "tests/support/workload_bench.h"

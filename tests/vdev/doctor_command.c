@@ -6,7 +6,6 @@
 #include "tests/support/command.h"
 
 #include <jansson.h>
-
 #include <stdlib.h>
 #include <string.h>
 

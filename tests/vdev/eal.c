@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include "dataplane/runtime/eal.h"
-
 #include "dataplane/runtime/hugepages.h"
 #include "dataplane/runtime/polled_cpus.h"
 #include "tests/vdev/support.h"

@@ -7,7 +7,6 @@
  */
 
 #include "apps/endpoint/instance.h"
-
 #include "dataplane/runtime/host.h"
 #include "tests/vdev/support.h"
 

@@ -4,11 +4,11 @@
 /* `verbline endpoint` and its clients as their users call them: alone, joined by memif, and wrong.
  */
 
+#include "tests/support/command.h"
+
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "tests/support/command.h"
 
 #define PORT "--port null --ip 10.0.0.1/24 --no-hugepages "
 

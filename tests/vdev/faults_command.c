@@ -4,12 +4,12 @@
 /* Faults and verdicts on a live generator with its peer in the same process. What the machine's
  * load changes (times, rates) is not looked at. */
 
+#include "tests/support/command.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "tests/support/command.h"
 
 #define RUN "$V --loopback --no-hugepages --no-checks -q 2 -n 300 -s 20000 "
 

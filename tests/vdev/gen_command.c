@@ -3,11 +3,11 @@
 
 /* `verbline gen` as its users call it, with the peer in the same process. */
 
+#include "tests/support/command.h"
+
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "tests/support/command.h"
 
 static json_t *read_json(const char *name)
 {

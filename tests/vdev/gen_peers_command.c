@@ -5,11 +5,11 @@
  * control service and by the connection manager, another generator by numbers that both are given;
  * several ports and workers. What the machine's load changes (times, rates) is not looked at. */
 
+#include "tests/support/command.h"
+
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "tests/support/command.h"
 
 #define WAIT_FOR(text, log)                                                                        \
 	"for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do "          \

@@ -8,7 +8,6 @@
  */
 
 #include "dataplane/runtime/host.h"
-
 #include "dataplane/runtime/mempool.h"
 #include "tests/vdev/support.h"
 

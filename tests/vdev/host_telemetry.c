@@ -4,12 +4,10 @@
 /* A host's telemetry, asked over its socket by another thread while the control thread serves. */
 
 #include "dataplane/runtime/host_telemetry.h"
-
 #include "dataplane/runtime/telemetry.h"
 #include "tests/vdev/support.h"
 
 #include <jansson.h>
-
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>

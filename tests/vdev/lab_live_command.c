@@ -3,11 +3,11 @@
 
 /* verbline lab --live: what it does as virtual time does, and what it says where it cannot. */
 
+#include "tests/support/command.h"
+
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "tests/support/command.h"
 
 static json_t *load(const char *name)
 {

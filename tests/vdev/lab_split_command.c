@@ -7,12 +7,12 @@
  * processes and nothing moves any more; by up-down it cannot.
  */
 
+#include "tests/support/command.h"
+
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "tests/support/command.h"
 
 static const char scenario[] =
 	"name: ring\n"

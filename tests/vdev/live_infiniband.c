@@ -6,19 +6,18 @@
  * each other only by what comes out of a ring.
  */
 
+#include "dataplane/flow.h"
+#include "dataplane/infiniband/carrier.h"
+#include "dataplane/infiniband/subnet_program.h"
+#include "dataplane/port/port.h"
 #include "dataplane/runtime/live_network.h"
+#include "tests/support/hosts.h"
+#include "tests/vdev/support.h"
 
 #include <rte_mbuf.h>
 
 #include <string.h>
 #include <unistd.h>
-
-#include "dataplane/flow.h"
-#include "dataplane/infiniband/carrier.h"
-#include "dataplane/infiniband/subnet_program.h"
-#include "dataplane/port/port.h"
-#include "tests/support/hosts.h"
-#include "tests/vdev/support.h"
 
 #define RATE    UINT64_C(500000000)
 #define MESSAGE 16384u

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-#include "dataplane/runtime/live_network.h"
-
 #include "dataplane/flow.h"
+#include "dataplane/runtime/live_network.h"
 #include "tests/support/hosts.h"
 #include "tests/vdev/support.h"
 

@@ -7,10 +7,9 @@
  * callback puts in what the device is to have received: mbufs with flags, time stamps and segments.
  */
 
-#include "dataplane/port/receive_offload.h"
-
 #include "dataplane/port/ethdev.h"
 #include "dataplane/port/port.h"
+#include "dataplane/port/receive_offload.h"
 #include "dataplane/runtime/endpoint_stage.h"
 #include "dataplane/runtime/host.h"
 #include "dataplane/runtime/mempool.h"

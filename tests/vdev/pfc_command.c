@@ -3,13 +3,13 @@
 
 /* `verbline pfc` as its users call it, its frames read back from captures. */
 
-#include <jansson.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "dataplane/capture/reader.h"
 #include "dataplane/pfc.h"
 #include "tests/support/command.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
 
 /* A port that writes what it sends to sent.pcap and receives what empty.pcap holds. */
 #define EMPTY                                                                                      \

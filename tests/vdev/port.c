@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include "dataplane/port/port.h"
-
 #include "dataplane/runtime/mempool.h"
 #include "tests/vdev/support.h"
 

@@ -5,7 +5,6 @@
  * links by name, and the one that nothing comes out of. */
 
 #include "dataplane/port/port.h"
-
 #include "dataplane/runtime/mempool.h"
 #include "tests/support/port_frames.h"
 #include "tests/vdev/support.h"

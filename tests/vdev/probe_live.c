@@ -5,7 +5,6 @@
  * two rings, is found out as one in virtual time is. */
 
 #include "apps/probe/live.h"
-
 #include "dataplane/fabric/switch.h"
 #include "dataplane/probe/probe.h"
 #include "dataplane/runtime/mempool.h"

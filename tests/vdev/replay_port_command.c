@@ -3,18 +3,18 @@
 
 /* `verbline replay --port` as its users call it; what it sent is read back from a capture. */
 
-#include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-
 #include "dataplane/capture/reader.h"
 #include "dataplane/capture/writer.h"
 #include "tests/support/command.h"
 #include "transport/wire/icrc.h"
 #include "transport/wire/opcode.h"
 #include "transport/wire/parse.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 
 /* A port that writes what it sends to sent.pcap and receives what empty.pcap holds. */
 #define EMPTY                                                                                      \

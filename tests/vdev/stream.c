@@ -5,9 +5,8 @@
  * buffer had before; beside an endpoint that obeys PFC, takes answers and shows a tap what it
  * sends. The stage is run by hand, so that nothing depends on who has a CPU. */
 
-#include "dataplane/runtime/stream_stage.h"
-
 #include "dataplane/runtime/endpoint_stage.h"
+#include "dataplane/runtime/stream_stage.h"
 #include "dataplane/stream/stream.h"
 #include "tests/vdev/support.h"
 #include "transport/wire/headers.h"

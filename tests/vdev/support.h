@@ -5,11 +5,11 @@
 #ifndef VERBLINE_TESTS_VDEV_SUPPORT_H
 #define VERBLINE_TESTS_VDEV_SUPPORT_H
 
-#include <sched.h>
-#include <stdio.h>
-
 #include "dataplane/runtime/eal.h"
 #include "tests/support/suite.h"
+
+#include <sched.h>
+#include <stdio.h>
 
 /* Exit status of a test that cannot run here. */
 #define TEST_SKIPPED 77

@@ -6,7 +6,6 @@
 
 #include "tests/vdev/live_pair.h"
 #include "tests/vdev/support.h"
-
 #include "transport/random.h"
 
 #include <rte_mempool.h>

@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include "dataplane/worker.h"
-
 #include "tests/vdev/support.h"
 
 #include <errno.h>

@@ -4,6 +4,7 @@
 /* The door of the connection manager: open, close, poll, and what owners ask for. */
 
 #include "transport/cm/connection.h"
+
 #include "transport/cm/connection_private.h"
 #include "transport/object/object.h"
 #include "transport/psn.h"

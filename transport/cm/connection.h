@@ -27,14 +27,14 @@
 #ifndef VERBLINE_CM_CONNECTION_H
 #define VERBLINE_CM_CONNECTION_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "transport/cm/message.h"
 #include "transport/cm/rdma_ip.h"
 #include "transport/cm/reason.h"
 #include "transport/counter_field.h"
 #include "transport/verbline.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 struct vl_cm;
 struct vl_cm_listener;

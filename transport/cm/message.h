@@ -9,12 +9,11 @@
 #ifndef VERBLINE_CM_MESSAGE_H
 #define VERBLINE_CM_MESSAGE_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "transport/cm/mad.h"
 
 #include <infiniband/verbs.h>
-
-#include "transport/cm/mad.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 /* X(attribute identifier, enumerator and name, member of struct vl_cm_message, bytes of private
  * data, meaning) */

@@ -9,10 +9,9 @@
 #ifndef VERBLINE_CM_RDMA_IP_H
 #define VERBLINE_CM_RDMA_IP_H
 
+#include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-#include <infiniband/verbs.h>
 
 /* X(value, enumerator and name) */
 #define VL_RDMA_PORT_SPACES(X)                                                                     \

@@ -8,10 +8,9 @@
  */
 
 #include "transport/object/internal.h"
+#include "transport/psn.h"
 
 #include <errno.h>
-
-#include "transport/psn.h"
 
 #define STATES (IBV_QPS_ERR + 1)
 

@@ -9,13 +9,13 @@
 #ifndef VERBLINE_OBJECT_H
 #define VERBLINE_OBJECT_H
 
-#include <assert.h>
-
 #include "transport/list.h"
 #include "transport/random.h"
 #include "transport/timer_wheel.h"
 #include "transport/verbline.h"
 #include "transport/wire/path.h"
+
+#include <assert.h>
 
 /* ---- The 24-bit number space --------------------------------------------------------------- */
 

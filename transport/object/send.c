@@ -4,11 +4,10 @@
 /* Send requests: posting and completing. */
 
 #include "transport/object/internal.h"
+#include "transport/psn.h"
 
 #include <errno.h>
 #include <string.h>
-
-#include "transport/psn.h"
 
 #define ATOMIC_LENGTH 8
 #define SEND_FLAGS    (IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE)

@@ -6,9 +6,8 @@
  * requests that wait for them. IBTA 9.7.5, 9.7.6.
  */
 
-#include "transport/rc/rc.h"
-
 #include "transport/credit.h"
+#include "transport/rc/rc.h"
 #include "transport/wire/headers.h"
 
 #include <string.h>

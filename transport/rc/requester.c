@@ -3,11 +3,10 @@
 
 /* Reliable connection, requester: turns send requests into packets. IBTA 9.7.1 to 9.7.3, 9.7.7. */
 
-#include "transport/rc/rc.h"
-
 #include "transport/credit.h"
 #include "transport/outgoing.h"
 #include "transport/pace.h"
+#include "transport/rc/rc.h"
 
 #include <string.h>
 

@@ -7,10 +7,9 @@
  * newest max_dest_rd_atomic of them are kept.
  */
 
-#include "transport/rc/rc.h"
-
 #include "transport/outgoing.h"
 #include "transport/pace.h"
+#include "transport/rc/rc.h"
 
 struct vl_responder_resource *vl_rc_resource_add(struct vl_qp *qp, const struct vl_packet *packet)
 {

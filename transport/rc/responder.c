@@ -6,10 +6,9 @@
  * lets it through or ends it. IBTA 9.7.4, 9.7.5.
  */
 
-#include "transport/rc/rc.h"
-
 #include "transport/credit.h"
 #include "transport/outgoing.h"
+#include "transport/rc/rc.h"
 
 #include <string.h>
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-#include "transport/wire/icrc.h"
-
 #include "transport/wire/cpu.h"
 #include "transport/wire/crc_fold.h"
 #include "transport/wire/crc_table.h"
+#include "transport/wire/icrc.h"
 
 #include <endian.h>
 #include <string.h>

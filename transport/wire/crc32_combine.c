@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-#include "transport/wire/crc32_words.h"
-
 #include "transport/wire/cpu.h"
+#include "transport/wire/crc32_words.h"
 
 #define POLYNOMIAL UINT32_C(0xedb88320)
 

@@ -9,10 +9,10 @@
 #ifndef VERBLINE_WIRE_CRC32_WORDS_H
 #define VERBLINE_WIRE_CRC32_WORDS_H
 
+#include "transport/wire/icrc.h"
+
 #include <stddef.h>
 #include <stdint.h>
-
-#include "transport/wire/icrc.h"
 
 /* words: as they lie in the message, loaded as little-endian numbers; multipliers: of
  * vl_crc32_shift for the number of bytes from each word's first to the message's end. Exclusive-or

@@ -14,12 +14,11 @@
 #define VERBLINE_WIRE_HEADERS_H
 
 #include <endian.h>
+#include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <infiniband/verbs.h>
 
 #define VL_ETHERTYPE_IPV4   0x0800
 #define VL_ETHERTYPE_CTAG   0x8100 /* 802.1Q customer tag */

@@ -9,11 +9,11 @@
 #ifndef VERBLINE_WIRE_ICRC_H
 #define VERBLINE_WIRE_ICRC_H
 
+#include "transport/wire/packet.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "transport/wire/packet.h"
 
 /* CRC-32 of IEEE 802.3 in the convention of zlib: start with 0, feed pieces in order. */
 uint32_t vl_crc32(uint32_t crc, const void *data, size_t length);

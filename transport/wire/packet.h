@@ -8,10 +8,9 @@
 #ifndef VERBLINE_WIRE_PACKET_H
 #define VERBLINE_WIRE_PACKET_H
 
+#include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-#include <infiniband/verbs.h>
 
 struct vl_opcode_info;
 

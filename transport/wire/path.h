@@ -8,10 +8,10 @@
 #ifndef VERBLINE_WIRE_PATH_H
 #define VERBLINE_WIRE_PATH_H
 
+#include "transport/wire/packet.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "transport/wire/packet.h"
 
 struct vl_path_attr {
 	enum vl_encapsulation encapsulation;

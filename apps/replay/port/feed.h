@@ -5,14 +5,14 @@
 #ifndef VERBLINE_REPLAY_PORT_FEED_H
 #define VERBLINE_REPLAY_PORT_FEED_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "apps/replay/port/psn_flows.h"
 #include "apps/replay/port/rewrite.h"
 #include "apps/replay/port/schedule.h"
 #include "apps/replay/port/source.h"
 #include "dataplane/runtime/replay_stage.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Why a recorded packet cannot be sent. */
 #define FEED_SKIPS(X)                                                                              \

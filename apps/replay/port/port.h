@@ -10,11 +10,11 @@
 #ifndef VERBLINE_REPLAY_PORT_H
 #define VERBLINE_REPLAY_PORT_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "apps/option.h"
 #include "apps/ports/telemetry.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 struct replay_port_options {
 	struct vl_texts ports; /* one; none: no replay to a port */

@@ -5,13 +5,13 @@
 #ifndef VERBLINE_REPLAY_PORT_REPORT_H
 #define VERBLINE_REPLAY_PORT_REPORT_H
 
-#include <jansson.h>
-#include <stdio.h>
-
 #include "apps/option.h"
 #include "apps/replay/port/feed.h"
 #include "apps/replay/port/port.h"
 #include "dataplane/runtime/replay_stage.h"
+
+#include <jansson.h>
+#include <stdio.h>
 
 struct replay_port_result {
 	const struct replay_port_options *chosen;

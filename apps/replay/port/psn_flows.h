@@ -10,9 +10,9 @@
 #ifndef VERBLINE_REPLAY_PORT_PSN_FLOWS_H
 #define VERBLINE_REPLAY_PORT_PSN_FLOWS_H
 
-#include <stdint.h>
-
 #include "transport/wire/packet.h"
+
+#include <stdint.h>
 
 /* More are not told apart: their PSNs repeat. */
 #define PSN_FLOWS_MOST 65536u

@@ -9,10 +9,10 @@
 #ifndef VERBLINE_REPLAY_PORT_REWRITE_H
 #define VERBLINE_REPLAY_PORT_REWRITE_H
 
+#include "apps/replay/port/rule.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "apps/replay/port/rule.h"
 
 struct rewrite {
 	struct rewrite_rules rules;

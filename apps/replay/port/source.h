@@ -8,10 +8,10 @@
 #ifndef VERBLINE_REPLAY_PORT_SOURCE_H
 #define VERBLINE_REPLAY_PORT_SOURCE_H
 
+#include "dataplane/capture/reader.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "dataplane/capture/reader.h"
 
 struct source;
 
