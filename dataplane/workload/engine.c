@@ -398,6 +398,8 @@ static void take_completion(struct vl_workload_host *host, const struct ibv_wc *
 		count_arrival(workload, rank, number, wc->byte_len, now, &round);
 	if (state->completed == state->messages) {
 		end->begun_steps--;
+		/* By another queue pair than the one that failed. */
+		rank->failed_steps -= end->has_failed;
 		complete_step(host, workload, rank, number, now);
 	}
 	post_queued(host, workload, end, now);

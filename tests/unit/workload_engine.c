@@ -385,6 +385,40 @@ static void test_failure_counts_what_was_begun(void)
 	vl_workload_plan_release(&plan);
 }
 
+/* One of two queue pairs fails: what the other one carries is complete, and has not failed. */
+static void test_failure_of_one_queue_pair(void)
+{
+	const struct vl_step step = {
+		.destination = 1, .bytes = BENCH_LARGEST, .kind = VL_STEP_WRITE};
+	struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
+	struct vl_workload_progress progress;
+	struct vl_workload_config config;
+	struct vl_workload_plan plan;
+
+	bench_set_up(2, 0);
+	vl_workload_plan_init(&plan, 2);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_add(&plan, &step, NULL, 0), 0);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_plan_add(&plan, &step, NULL, 0), 0);
+	config = bench_workload("half", &plan);
+	config.message_size = BENCH_LARGEST;
+	config.qps = 2;
+	bench_add(&config);
+	CU_ASSERT_EQUAL_FATAL(vl_workload_engine_connect(bench.engine, 0), 0);
+	vl_network_run_until(bench.network, 20000);
+	CU_ASSERT_EQUAL(vl_modify_qp(vl_workload_lane(bench.engine, 0, 0).qps[0], &error,
+				     IBV_QP_STATE, 20000),
+			0);
+	vl_network_run_until(bench.network, SECOND);
+	progress = vl_workload_progress(bench.engine, 0);
+	CU_ASSERT_EQUAL(progress.status, IBV_WC_WR_FLUSH_ERR);
+	CU_ASSERT_EQUAL(progress.messages_posted, 2);
+	CU_ASSERT_EQUAL(progress.messages_completed, 1);
+	CU_ASSERT_EQUAL(progress.finished, 1);
+	CU_ASSERT_EQUAL(progress.failed, 1);
+	bench_tear_down();
+	vl_workload_plan_release(&plan);
+}
+
 /* Rank 0 ends the first round by a thread whose time is ahead of that of the others. They begin the
  * next when it has come, and not with all their steps at once waiting for it: there is no room. */
 static void test_barrier_ahead(void)
@@ -438,6 +472,7 @@ int main(int argc, char **argv)
 		{"failure", test_failure},
 		{"failure_counts_what_was_begun", test_failure_counts_what_was_begun},
 		{"refused", test_refused},
+		{"failure_of_one_queue_pair", test_failure_of_one_queue_pair},
 		{"barrier_ahead", test_barrier_ahead},
 	};
 
