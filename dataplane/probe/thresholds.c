@@ -368,9 +368,11 @@ int vl_probe_drain_time(struct vl_probe *probe, struct vl_probe_drain_rate *drai
 	} while (vl_probe_again(probe, status));
 	if (status)
 		return status;
-	if (probe->seen.frames < 2)
-		return vl_probe_fail(probe, -ENODATA, "none of %u frames came when the pause ended",
-				     count);
+	if (probe->seen.last == probe->seen.first)
+		return vl_probe_fail(
+			probe, -ENODATA,
+			"%u of %u frames came when the pause ended: no rate follows from that",
+			probe->seen.frames, count);
 	*drain = (struct vl_probe_drain_rate){
 		.rate = (double)(probe->seen.frames - 1) * (length + 24.0) * 8e9 /
 			(double)(probe->seen.last - probe->seen.first),
