@@ -59,7 +59,7 @@ enum vl_carrier_kind {
 	X(rx_malformed, "dropped: of an unknown kind, or of impossible length")                    \
 	X(rx_late, "dropped: late, or the second of two")                                          \
 	X(rx_lost, "missing in the sequence")                                                      \
-	X(rx_strangers, "dropped: of a session that is not the other end's, as our own")
+	X(rx_strangers, "dropped: of another session or scenario than the other end's")
 
 struct vl_carrier_counters {
 	VL_CARRIER_COUNTERS(VL_COUNTER_FIELD)

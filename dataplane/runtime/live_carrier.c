@@ -169,8 +169,9 @@ static struct vl_frame *unwrap(struct live_part *part, struct live_wire *wire,
 	/* Answers are not answered, or two that run would go on doing so for ever; whoever still
 	 * waits for an answer takes the flow control packets of a link that runs for one. */
 	if (vl_carrier_read_hello(&packet, &hello)) {
-		if (hello.digest == part->network->digest &&
-		    vl_carrier_take_hello(&(*to)->carrier->end, packet.session, &hello))
+		if (hello.digest != part->network->digest)
+			(*to)->carrier->end.counters.rx_strangers++;
+		else if (vl_carrier_take_hello(&(*to)->carrier->end, packet.session, &hello))
 			(*to)->carrier->owes_hello |= hello.answers != (*to)->carrier->end.session;
 		rte_pktmbuf_free(mbuf);
 		return NULL;
