@@ -82,7 +82,7 @@ static bool audit_infiniband_switch(struct audit *audit, const struct vl_node *n
 
 		in += counters->port_rcv_pkts;
 		out += counters->port_xmit_pkts + counters->port_xmit_discards +
-		       counters->port_rcv_switch_relay_errors;
+		       counters->port_rcv_switch_relay_errors + counters->vl15_dropped;
 		if (!may_overrun(&node->ports[i]) &&
 		    !holds(audit, node, i, "packets beyond the credits", 0,
 			   counters->excessive_buffer_overrun_errors))

@@ -327,6 +327,8 @@ static void deliver(struct vl_channel_adapter *adapter, struct vl_frame *frame, 
 		vl_endpoint_receive(adapter->endpoint, frame, now);
 	else if (adapter->management.receive)
 		adapter->management.receive(adapter->management.context, frame, now);
+	else
+		adapter->port.counters.vl15_dropped++;
 	vl_frame_free(frame);
 }
 

@@ -66,7 +66,7 @@ struct vl_infiniband_port_config {
 	X(excessive_buffer_overrun_errors, "packets",                                              \
 	  "received beyond the credits granted, or "                                               \
 	  "on a lane that is not in use")                                                          \
-	X(vl15_dropped, "packets", "management packets without room")                              \
+	X(vl15_dropped, "packets", "management packets without room, or that nobody takes")        \
 	X(flow_control_xmit_pkts, "packets", "flow-control packets sent")                          \
 	X(flow_control_rcv_pkts, "packets", "flow-control packets received")                       \
 	X(flow_control_errors, "packets", "received with a wrong LPCRC, or for a lane not in use") \

@@ -18,10 +18,9 @@
  * look like congestion. What has arrived, and what a line has time for, is moved without much ado.
  */
 #define RING_BURST 8
-#define ENDPOINT_RING_BURST                                                                        \
-	32 /* endpoints have no queues, and ACKs must not keep pauses waiting                      \
-	    */
-#define ARRIVAL_BURST 64
+/* Endpoints have no queues, and ACKs must not keep pauses waiting. */
+#define ENDPOINT_RING_BURST 32
+#define ARRIVAL_BURST       64
 /* Rounds that take longer may keep a pause from being renewed in time. */
 #define LONG_ROUND_NS 5000
 

@@ -229,6 +229,47 @@ static void test_management(void)
 	fabric_destroy(&fabric);
 }
 
+/* More of them than there is room for, to somebody who takes none: each that is dropped is counted.
+ */
+static void test_management_dropped(void)
+{
+	const struct vl_infiniband_port *port;
+	struct vl_channel_adapter *adapter;
+	struct fabric fabric;
+	char text[200] = "";
+	uint64_t came;
+	uint16_t lid;
+
+	fabric_init(&fabric);
+	fabric.sw.management_buffer = 2 * 290;
+	fabric_add_switch(&fabric);
+	for (unsigned int i = 0; i < 3; i++)
+		fabric_add_host(&fabric, 0);
+	fabric_manage(&fabric, VL_SUBNET_MIN_HOP);
+	vl_network_run_until(fabric.network, MS);
+	lid = vl_channel_adapter_lid(vl_node_channel_adapter(fabric.hosts[2]));
+	for (unsigned int host = 0; host < 2; host++) {
+		adapter = vl_node_channel_adapter(fabric.hosts[host]);
+		for (unsigned int i = 0; i < 20; i++)
+			CU_ASSERT_EQUAL(vl_channel_adapter_send_management(
+						adapter, management_packet(&fabric, lid), MS),
+					0);
+		vl_network_wake(fabric.network, fabric.hosts[host]);
+	}
+	vl_network_run_until(fabric.network, 2 * MS);
+	came = vl_channel_adapter_port(vl_node_channel_adapter(fabric.hosts[2]))
+		       ->counters.vl15_dropped;
+	for (unsigned int i = 0; i < 2; i++) {
+		port = vl_infiniband_switch_port(vl_node_infiniband_switch(fabric.switches[0]), i);
+		CU_ASSERT_TRUE(port->counters.vl15_dropped > 0);
+		came += port->counters.vl15_dropped;
+	}
+	CU_ASSERT_EQUAL(came, 40);
+	CU_ASSERT_TRUE(vl_network_audit(fabric.network, text, sizeof(text)));
+	CU_ASSERT_STRING_EQUAL(text, "");
+	fabric_destroy(&fabric);
+}
+
 /* ---- Errors ----------------------------------------------------------------------------- */
 
 static void test_refusals(void)
@@ -273,6 +314,7 @@ int main(int argc, char **argv)
 		{"a receive buffer emptied slowly", test_slow_drain},
 		{"acknowledgements pass requests without credits", test_acknowledgements_pass},
 		{"management", test_management},
+		{"management_dropped", test_management_dropped},
 		{"what is refused", test_refusals},
 	};
 
