@@ -6,6 +6,7 @@
 #include "apps/lab_workload.h"
 #include "apps/scenario/switch_source.h"
 #include "dataplane/workload/engine.h"
+#include "transport/wire/gid.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -53,24 +54,10 @@ void vl_lab_fabric_destroy(struct vl_lab_fabric *fabric)
 /* Node n is 10.a.b.c with a.b.c = n + 1, and its MAC address is made of that. */
 static void make_gid(unsigned int node, union ibv_gid *gid)
 {
-	const uint8_t mapped[16] = {0,
-				    0,
-				    0,
-				    0,
-				    0,
-				    0,
-				    0,
-				    0,
-				    0,
-				    0,
-				    0xff,
-				    0xff,
-				    10,
-				    (uint8_t)((node + 1) >> 16),
-				    (uint8_t)((node + 1) >> 8),
+	const uint8_t address[4] = {10, (uint8_t)((node + 1) >> 16), (uint8_t)((node + 1) >> 8),
 				    (uint8_t)(node + 1)};
 
-	memcpy(gid->raw, mapped, sizeof(mapped));
+	*gid = vl_gid_of_ipv4(address);
 }
 
 static int resolve(void *context, const union ibv_gid *destination, uint8_t mac[6])
@@ -78,7 +65,7 @@ static int resolve(void *context, const union ibv_gid *destination, uint8_t mac[
 	(void)context;
 	mac[0] = 0x02;
 	mac[1] = 0x00;
-	memcpy(mac + 2, destination->raw + 12, 4);
+	memcpy(mac + 2, destination->raw + VL_GID_IPV4_OFFSET, 4);
 	return 0;
 }
 

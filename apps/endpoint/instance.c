@@ -4,6 +4,7 @@
 #include "apps/endpoint/instance.h"
 
 #include "apps/control/server.h"
+#include "transport/wire/gid.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -150,15 +151,13 @@ static int open_service(struct vl_instance *instance, enum vl_instance_service s
 
 int vl_choose_sgid_index(const struct vl_device *device, const union ibv_gid *destination)
 {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-	bool is_ipv4 = !memcmp(destination->raw, mapped, sizeof(mapped));
 	int best = -1, best_bits = -1;
 	union ibv_gid ours;
 
 	for (int i = 0; !vl_query_gid(device, 1, (uint32_t)i, &ours); i++) {
 		int bits = 0;
 
-		if (is_ipv4 != !memcmp(ours.raw, mapped, sizeof(mapped)))
+		if (vl_gid_is_ipv4(&ours) != vl_gid_is_ipv4(destination))
 			continue;
 		while (bits < 128 &&
 		       !((ours.raw[bits / 8] ^ destination->raw[bits / 8]) >> (7 - bits % 8) & 1))

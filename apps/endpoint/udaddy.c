@@ -4,6 +4,7 @@
 #include "apps/endpoint/udaddy.h"
 
 #include "apps/host/addresses.h"
+#include "transport/wire/gid.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -103,16 +104,13 @@ static int find_sgid_index(const struct vl_udaddy *udaddy, const union ibv_gid *
 /* As the headers in front of the message say it. */
 static void read_addresses(const uint8_t *grh, union ibv_gid *source, union ibv_gid *destination)
 {
-	static const union ibv_gid mapped = {.raw = {[10] = 0xff, [11] = 0xff}};
-
 	if (grh[0] >> 4 == 6) {
 		memcpy(source, grh + 8, sizeof(*source));
 		memcpy(destination, grh + 24, sizeof(*destination));
 		return;
 	}
-	*source = *destination = mapped;
-	memcpy(source->raw + 12, grh + IPV4_OFFSET + 12, 4);
-	memcpy(destination->raw + 12, grh + IPV4_OFFSET + 16, 4);
+	*source = vl_gid_of_ipv4(grh + IPV4_OFFSET + 12);
+	*destination = vl_gid_of_ipv4(grh + IPV4_OFFSET + 16);
 }
 
 static int send_back(struct vl_udaddy *udaddy, const struct ibv_wc *wc, uint64_t now)

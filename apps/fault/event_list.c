@@ -3,10 +3,10 @@
 
 #include "apps/fault/event_list.h"
 
+#include "apps/host/addresses.h"
 #include "apps/scenario/document.h"
 #include "transport/credit.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,17 +80,13 @@ static void take_qp(struct vl_loader *loader, const struct vl_event_entry *entry
 static void take_peer(struct vl_loader *loader, const struct vl_event_entry *entry,
 		      struct vl_fault_match *match)
 {
+	char error[160];
+
 	if (!entry->peer)
 		return;
-	memset(&match->peer, 0, sizeof(match->peer));
 	match->has_peer = true;
-	if (inet_pton(AF_INET6, entry->peer, match->peer.raw) == 1)
-		return;
-	match->peer.raw[10] = match->peer.raw[11] = 0xff;
-	if (inet_pton(AF_INET, entry->peer, match->peer.raw + 12) != 1)
-		vl_section_problem(loader, &entry->section, "peer",
-				   "'%.60s' is no address; write one as 10.0.0.2 or fd00::2",
-				   entry->peer);
+	if (vl_address_parse(entry->peer, &match->peer, error, sizeof(error)))
+		vl_section_problem(loader, &entry->section, "peer", "%s", error);
 }
 
 #define MAX_WORD 48

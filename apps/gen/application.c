@@ -5,6 +5,7 @@
 
 #include "apps/host/addresses.h"
 #include "dataplane/endpoint.h"
+#include "transport/wire/gid.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -39,20 +40,13 @@ void gen_application_fail(struct gen_application *application, const char *forma
 
 /* ---- Set-up -------------------------------------------------------------------------------- */
 
-static bool is_ipv4(const union ibv_gid *address)
-{
-	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
-
-	return !memcmp(address->raw, prefix, sizeof(prefix));
-}
-
 /* Our first address of the destination's family; 0xff: there is none. */
 static uint8_t find_source(const struct vl_device *device, const union ibv_gid *destination)
 {
 	union ibv_gid gid;
 
 	for (uint8_t i = 0; !vl_query_gid(device, 1, i, &gid); i++) {
-		if (is_ipv4(&gid) == is_ipv4(destination))
+		if (vl_gid_is_ipv4(&gid) == vl_gid_is_ipv4(destination))
 			return i;
 	}
 	return 0xff;
@@ -75,7 +69,7 @@ static struct vl_schedule_config schedule_of(const struct gen_application_config
 		.burst = (uint32_t)group->burst,
 		.counts = (enum vl_rate_count)(group->shares_total ? gen->counts : group->counts),
 		.framing = {.path_mtu = config->path_mtu,
-			    .is_ipv6 = !is_ipv4(&gen->destination),
+			    .is_ipv6 = !vl_gid_is_ipv4(&gen->destination),
 			    .has_vlan = config->has_vlan,
 			    .is_datagram = group->transport == VL_SCENARIO_UD},
 	};

@@ -5,6 +5,7 @@
 
 #include "apps/gen/report.h"
 #include "dataplane/runtime/host.h"
+#include "transport/wire/gid.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -29,13 +30,6 @@ static const uint8_t ecn_codepoints[] = {
 	[GEN_ECN_ECT1] = VL_ECN_ECT1,
 	[GEN_ECN_NOT_ECT] = VL_ECN_NOT_ECT,
 };
-
-static bool is_ipv4(const union ibv_gid *address)
-{
-	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
-
-	return !memcmp(address->raw, prefix, sizeof(prefix));
-}
 
 /* ---- Neighbours ---------------------------------------------------------------------------- */
 
@@ -129,8 +123,9 @@ static int fill_path(struct vl_path_attr *path, const struct gen_stream_config *
 	bool found = false;
 
 	*path = (struct vl_path_attr){
-		.encapsulation = is_ipv4(&config->destination) ? VL_ENCAPSULATION_ROCEV2_IPV4
-							       : VL_ENCAPSULATION_ROCEV2_IPV6,
+		.encapsulation = vl_gid_is_ipv4(&config->destination)
+					 ? VL_ENCAPSULATION_ROCEV2_IPV4
+					 : VL_ENCAPSULATION_ROCEV2_IPV6,
 		.vlan_present = options->vlan != VL_HOST_UNSET,
 		.vlan_id = options->vlan != VL_HOST_UNSET ? (uint16_t)options->vlan : 0,
 		.priority = config->priority == UINT64_MAX ? vl_host_priority(options, dscp)
@@ -142,7 +137,7 @@ static int fill_path(struct vl_path_attr *path, const struct gen_stream_config *
 	memcpy(path->source_mac, endpoint->mac, 6);
 	memcpy(path->destination_mac, config->destination_mac, 6);
 	for (uint32_t i = 0; !found && !vl_query_gid(endpoint->device, 1, i, &gid); i++) {
-		found = is_ipv4(&gid) == is_ipv4(&config->destination);
+		found = vl_gid_is_ipv4(&gid) == vl_gid_is_ipv4(&config->destination);
 		path->source_gid = gid;
 	}
 	return found ? 0 : -EAFNOSUPPORT;

@@ -3,6 +3,8 @@
 
 #include "apps/host/addresses.h"
 
+#include "transport/wire/gid.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -10,19 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint8_t ipv4_prefix[12] = {[10] = 0xff, [11] = 0xff};
-
-static bool is_ipv4(const union ibv_gid *address)
-{
-	return !memcmp(address->raw, ipv4_prefix, sizeof(ipv4_prefix));
-}
-
 int vl_address_parse(const char *text, union ibv_gid *address, char *error, size_t size)
 {
-	memcpy(address->raw, ipv4_prefix, sizeof(ipv4_prefix));
-	if (inet_pton(AF_INET, text, address->raw + 12) == 1 ||
-	    inet_pton(AF_INET6, text, address->raw) == 1)
+	uint8_t ipv4[4];
+
+	if (inet_pton(AF_INET6, text, address->raw) == 1)
 		return 0;
+	if (inet_pton(AF_INET, text, ipv4) == 1) {
+		*address = vl_gid_of_ipv4(ipv4);
+		return 0;
+	}
 	snprintf(error, size, "'%.64s' is no address; write one as 10.0.0.1 or fd00::1", text);
 	return -EINVAL;
 }
@@ -43,7 +42,7 @@ const char *vl_address_fault(const union ibv_gid *address, uint32_t prefix_lengt
 	static const uint8_t zero[16], loopback[16] = {[15] = 1};
 	const uint8_t *raw = address->raw;
 
-	if (!is_ipv4(address)) {
+	if (!vl_gid_is_ipv4(address)) {
 		if (!memcmp(raw, zero, 16) || !memcmp(raw, loopback, 16) || raw[0] == 0xff)
 			return "no host can have this address";
 		return NULL;
@@ -73,7 +72,7 @@ int vl_host_address_parse(const char *text, struct vl_ip_address *address, char 
 	snprintf(host, sizeof(host), "%.*s", (int)(slash - text), text);
 	if (vl_address_parse(host, &address->address, error, size))
 		return -EINVAL;
-	most = is_ipv4(&address->address) ? 32 : 128;
+	most = vl_gid_is_ipv4(&address->address) ? 32 : 128;
 	errno = 0;
 	length = strtoul(slash + 1, &end, 10);
 	if (slash[1] < '0' || slash[1] > '9' || *end || errno || length > most || !length) {
@@ -97,7 +96,7 @@ int vl_mac_parse(const char *text, uint8_t mac[6], char *error, size_t size)
 
 	if (sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%n", &bytes[0], &bytes[1], &bytes[2], &bytes[3],
 		   &bytes[4], &bytes[5], &end) != 6 ||
-	    text[end]) {
+	    text[strspn(text, "0123456789abcdefABCDEF:")] || text[end]) {
 		snprintf(error, size, "'%.64s' is no MAC address; write one as 02:00:00:00:00:01",
 			 text);
 		return -EINVAL;
@@ -113,7 +112,7 @@ int vl_mac_parse(const char *text, uint8_t mac[6], char *error, size_t size)
 
 const char *vl_address_text(const union ibv_gid *address, char text[VL_ADDRESS_TEXT])
 {
-	if (is_ipv4(address))
+	if (vl_gid_is_ipv4(address))
 		inet_ntop(AF_INET, address->raw + 12, text, VL_ADDRESS_TEXT);
 	else
 		inet_ntop(AF_INET6, address->raw, text, VL_ADDRESS_TEXT);

@@ -3,6 +3,7 @@
 
 #include "apps/inspect/describe.h"
 
+#include "transport/wire/gid.h"
 #include "transport/wire/opcode.h"
 
 #include <arpa/inet.h>
@@ -13,13 +14,11 @@
 const char *inspect_address_text(const union ibv_gid *address, uint32_t encapsulation,
 				 char text[INSPECT_ADDRESS_TEXT])
 {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
 	if (encapsulation == VL_ENCAPSULATION_IB_LOCAL)
 		snprintf(text, INSPECT_ADDRESS_TEXT, "LID %u",
 			 (unsigned int)address->raw[14] << 8 | address->raw[15]);
-	else if (!memcmp(address->raw, mapped, sizeof(mapped)))
-		inet_ntop(AF_INET, address->raw + 12, text, INSPECT_ADDRESS_TEXT);
+	else if (vl_gid_is_ipv4(address))
+		inet_ntop(AF_INET, address->raw + VL_GID_IPV4_OFFSET, text, INSPECT_ADDRESS_TEXT);
 	else
 		inet_ntop(AF_INET6, address->raw, text, INSPECT_ADDRESS_TEXT);
 	return text;

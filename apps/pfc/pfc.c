@@ -3,6 +3,7 @@
 
 #include "apps/pfc/pfc.h"
 
+#include "apps/host/addresses.h"
 #include "apps/pfc/report.h"
 #include "apps/ports/ports.h"
 #include "apps/ports/telemetry.h"
@@ -135,14 +136,9 @@ static int parse_classes(const char *text, uint8_t *classes, struct vl_error *er
 
 static int parse_mac(const char *text, uint8_t mac[6], struct vl_error *error)
 {
-	int used = 0;
+	char reason[160];
 
-	if (sscanf(text, "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%n", &mac[0], &mac[1], &mac[2],
-		   &mac[3], &mac[4], &mac[5], &used) == 6 &&
-	    !text[used] && used == 17)
-		return 0;
-	return vl_error_set(error, -EINVAL,
-			    "--mac: '%.40s' is no address; write it as 02:00:00:00:00:01", text);
+	return vl_mac_parse(text, mac, reason, sizeof(reason)) ? wrong(error, "--mac", reason) : 0;
 }
 
 /* The longest gap of a frame's pause, ns. */

@@ -5,6 +5,7 @@
 
 #include "apps/probe/command.h"
 
+#include "apps/host/addresses.h"
 #include "apps/probe/findings.h"
 #include "apps/probe/live.h"
 #include "apps/report/json_file.h"
@@ -172,16 +173,11 @@ static int check_values(const struct probe_values *values, struct vl_error *erro
 
 static int parse_mac(const char *text, uint8_t mac[6], struct vl_error *error)
 {
-	int used = 0;
+	char reason[160];
 
-	if (sscanf(text, "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%n", &mac[0], &mac[1], &mac[2],
-		   &mac[3], &mac[4], &mac[5], &used) == 6 &&
-	    !text[used] && used == 17 && !(mac[0] & 1))
-		return 0;
-	return vl_error_set(error, -EINVAL,
-			    "--mac: '%.40s' is no address of a station; write it as "
-			    "02:00:00:00:00:01",
-			    text);
+	if (vl_mac_parse(text, mac, reason, sizeof(reason)))
+		return vl_error_set(error, -EINVAL, "--mac: %s", reason);
+	return 0;
 }
 
 /* ---- Running ----------------------------------------------------------------------------- */

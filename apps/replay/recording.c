@@ -4,6 +4,7 @@
 #include "apps/replay/recording.h"
 
 #include "dataplane/capture/reader.h"
+#include "transport/wire/gid.h"
 #include "transport/wire/icrc.h"
 #include "transport/wire/parse.h"
 
@@ -14,12 +15,10 @@
 
 const char *recorded_address(const union ibv_gid *gid, char text[REPLAY_ADDRESS_LENGTH])
 {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	bool is_ipv4 = vl_gid_is_ipv4(gid);
 
-	if (!memcmp(gid->raw, mapped, sizeof(mapped)))
-		inet_ntop(AF_INET, gid->raw + 12, text, REPLAY_ADDRESS_LENGTH);
-	else
-		inet_ntop(AF_INET6, gid->raw, text, REPLAY_ADDRESS_LENGTH);
+	inet_ntop(is_ipv4 ? AF_INET : AF_INET6, is_ipv4 ? gid->raw + VL_GID_IPV4_OFFSET : gid->raw,
+		  text, REPLAY_ADDRESS_LENGTH);
 	return text;
 }
 

@@ -5,13 +5,13 @@
 
 #include "apps/verdict/command.h"
 
+#include "apps/host/addresses.h"
 #include "apps/report/json_file.h"
 #include "apps/verdict/options.h"
 #include "apps/verdict/private.h"
 #include "apps/verdict/verdict.h"
 #include "dataplane/capture/reader.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 
 struct verdict_values {
@@ -73,15 +73,6 @@ const struct vl_command vl_verdict_command = {
 	.option_count = sizeof(options) / sizeof(options[0]),
 	.run = verdict_main,
 };
-
-static bool parse_address(const char *text, union ibv_gid *gid)
-{
-	memset(gid, 0, sizeof(*gid));
-	if (inet_pton(AF_INET6, text, gid->raw) == 1)
-		return true;
-	gid->raw[10] = gid->raw[11] = 0xff;
-	return inet_pton(AF_INET, text, gid->raw + 12) == 1;
-}
 
 /* Of a comment only what it begins with counts. */
 #define MAX_COMMENT 64
@@ -160,13 +151,14 @@ static int verdict_main(const struct vl_command *command, int argc, char **argv)
 	struct vl_operands operands;
 	struct vl_output output = {0};
 	struct vl_verdict *verdict;
+	char error[160];
 	int status = vl_command_start(command, argc, argv, &values, &operands);
 
 	if (status >= 0)
 		return status;
 	config = vl_verdict_options_config(&values.expect);
 	config.rate = values.rate;
-	if (!values.peer || !parse_address(values.peer, &config.peer)) {
+	if (!values.peer || vl_address_parse(values.peer, &config.peer, error, sizeof(error))) {
 		vl_command_error(command, "--peer: give the address of the host to judge, as "
 					  "10.0.0.2 or fd00::2; 'verbline inspect' lists them");
 		return VL_EXIT_USAGE;

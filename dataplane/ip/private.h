@@ -8,6 +8,7 @@
 #include "dataplane/frame_layout.h"
 #include "dataplane/ip/ip.h"
 #include "dataplane/ip/neighbour.h"
+#include "transport/wire/gid.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,21 +42,6 @@ struct vl_ip {
 extern const uint8_t vl_ip_broadcast_mac[6];
 
 /* ---- ip.c ---- */
-
-static inline bool vl_gid_is_ipv4(const union ibv_gid *gid)
-{
-	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
-
-	return !memcmp(gid->raw, prefix, sizeof(prefix));
-}
-
-static inline union ibv_gid vl_gid_of_ipv4(const uint8_t address[4])
-{
-	union ibv_gid gid = {.raw = {[10] = 0xff, [11] = 0xff}};
-
-	memcpy(gid.raw + 12, address, 4);
-	return gid;
-}
 
 static inline union ibv_gid vl_gid_of_ipv6(const uint8_t address[16])
 {

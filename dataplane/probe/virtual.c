@@ -3,6 +3,8 @@
 
 #include "dataplane/probe/virtual.h"
 
+#include "transport/wire/gid.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,9 +137,7 @@ static bool add_station(struct vl_probe_virtual *virtual, enum vl_probe_side sid
 	memcpy(bench->addresses[side], address, sizeof(address));
 	memcpy(config.device.mac, mac, sizeof(mac));
 	config.device.gid_count = 1;
-	gid->raw[10] = 0xff;
-	gid->raw[11] = 0xff;
-	memcpy(gid->raw + 12, address, sizeof(address));
+	*gid = vl_gid_of_ipv4(address);
 	station->owner = virtual;
 	station->side = side;
 	station->node = vl_network_add_endpoint(virtual->network, &config);

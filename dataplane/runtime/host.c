@@ -6,6 +6,7 @@
 #include "dataplane/runtime/constant_stage.h"
 #include "dataplane/runtime/host_private.h"
 #include "dataplane/runtime/stream_stage.h"
+#include "transport/wire/gid.h"
 
 #include <rte_errno.h>
 #include <rte_mbuf.h>
@@ -178,17 +179,14 @@ static void steer_by_device(struct vl_host *host, struct vl_port *port)
 
 static void fill_gids(struct vl_device_config *device, const struct vl_ip_config *ip)
 {
-	static const uint8_t ipv4[12] = {[10] = 0xff, [11] = 0xff};
-
 	device->gid_count = ip->address_count;
 	for (uint32_t i = 0; i < ip->address_count; i++) {
 		const union ibv_gid *address = &ip->addresses[i].address;
 
 		device->gids[i] = (struct vl_gid_entry){
 			.gid = *address,
-			.encapsulation = memcmp(address->raw, ipv4, sizeof(ipv4))
-						 ? VL_ENCAPSULATION_ROCEV2_IPV6
-						 : VL_ENCAPSULATION_ROCEV2_IPV4,
+			.encapsulation = vl_gid_is_ipv4(address) ? VL_ENCAPSULATION_ROCEV2_IPV4
+								 : VL_ENCAPSULATION_ROCEV2_IPV6,
 			.vlan_present = ip->vlan_present,
 			.vlan_id = ip->vlan_id,
 		};

@@ -4,6 +4,7 @@
 #include "dataplane/runtime/host_telemetry.h"
 
 #include "dataplane/runtime/telemetry_port.h"
+#include "transport/wire/gid.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -319,12 +320,11 @@ static const char *state_name(enum ibv_qp_state state)
 
 static void put_gid(struct vl_telemetry_reply *reply, const char *name, const union ibv_gid *gid)
 {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	char text[INET6_ADDRSTRLEN];
-	bool is_ipv4 = !memcmp(gid->raw, mapped, sizeof(mapped));
+	bool is_ipv4 = vl_gid_is_ipv4(gid);
 
-	inet_ntop(is_ipv4 ? AF_INET : AF_INET6, is_ipv4 ? gid->raw + 12 : gid->raw, text,
-		  sizeof(text));
+	inet_ntop(is_ipv4 ? AF_INET : AF_INET6, is_ipv4 ? gid->raw + VL_GID_IPV4_OFFSET : gid->raw,
+		  text, sizeof(text));
 	vl_telemetry_put_text(reply, name, text);
 }
 

@@ -178,7 +178,7 @@ static void test_refusals(void)
 	refused_event("action: drop, qp: 0x1000000",
 		      "is no QPN; write a number from 1 to 0xffffff");
 	refused_event("action: drop, peer: 10.0.0",
-		      "events[0].peer: '10.0.0' is no address; write one as 10.0.0.2 or fd00::2");
+		      "events[0].peer: '10.0.0' is no address; write one as 10.0.0.1 or fd00::1");
 	refused_event("action: drop, opcode: akc",
 		      "events[0].opcode: 'akc' is no opcode and no class; did you mean ack?");
 	refused_event(

@@ -161,6 +161,7 @@ static void test_wrong_values(void)
 	expect_error(PORT "--ip 10.0.0.1/24 --gateway 10.0.0.2 --gateway 10.0.0.3",
 		     "has one for IPv4 already");
 	expect_error(PORT "--ip 10.0.0.1/24 --mac 2:3", "no MAC address");
+	expect_error(PORT "--ip 10.0.0.1/24 --mac -2:-1:00:00:00:01", "no MAC address");
 	expect_error(PORT "--ip 10.0.0.1/24 --mac 01:00:00:00:00:01", "no host can have");
 	expect_error(PORT "--ip 10.0.0.1/24 --mac 00:00:00:00:00:00", "no host can have");
 	expect_error(PORT "--ip 10.0.0.1/24 --mac 02:00:00:00:00:01:02", "no MAC address");

@@ -4,6 +4,7 @@
 /* The connection manager's QP1: datagrams in, datagrams out. */
 
 #include "transport/cm/connection_private.h"
+#include "transport/wire/gid.h"
 
 #include <errno.h>
 #include <string.h>
@@ -246,14 +247,6 @@ static bool find_sgid_index(const struct vl_cm *cm, const union ibv_gid *gid, ui
 	return false;
 }
 
-/* IPv4 as ::ffff:a.b.c.d */
-static void map_ipv4(union ibv_gid *gid, const uint8_t address[4])
-{
-	memset(gid, 0, sizeof(*gid));
-	gid->raw[10] = gid->raw[11] = 0xff;
-	memcpy(gid->raw + 12, address, 4);
-}
-
 /* Where it comes from and in which class, by the 40 bytes before it. */
 static bool read_addresses(const struct vl_cm *cm, const uint8_t *grh,
 			   struct vl_cm_datagram *datagram)
@@ -265,8 +258,8 @@ static bool read_addresses(const struct vl_cm *cm, const uint8_t *grh,
 		memcpy(&destination, grh + 24, sizeof(destination));
 		datagram->traffic_class = (uint8_t)(grh[0] << 4 | grh[1] >> 4) & DSCP_BITS;
 	} else {
-		map_ipv4(&datagram->source, grh + IPV4_OFFSET + 12);
-		map_ipv4(&destination, grh + IPV4_OFFSET + 16);
+		datagram->source = vl_gid_of_ipv4(grh + IPV4_OFFSET + 12);
+		destination = vl_gid_of_ipv4(grh + IPV4_OFFSET + 16);
 		datagram->traffic_class = grh[IPV4_OFFSET + 1] & DSCP_BITS;
 	}
 	return find_sgid_index(cm, &destination, &datagram->sgid_index);

@@ -3,6 +3,7 @@
 
 #include "transport/cm/rdma_ip.h"
 
+#include "transport/wire/gid.h"
 #include "transport/wire/headers.h"
 
 #include <errno.h>
@@ -12,9 +13,6 @@
 #define SOURCE_PORT         2
 #define SOURCE_ADDRESS      4
 #define DESTINATION_ADDRESS 20
-#define IPV4_OFFSET         12 /* in an address */
-
-static const uint8_t ipv4_prefix[IPV4_OFFSET] = {[10] = 0xff, [11] = 0xff};
 
 uint64_t vl_rdma_service_id(enum vl_rdma_port_space space, uint16_t port)
 {
@@ -46,21 +44,17 @@ bool vl_rdma_service_id_decode(uint64_t service_id, enum vl_rdma_port_space *spa
 
 static void decode_address(union ibv_gid *address, const uint8_t bytes[16], bool is_ipv4)
 {
-	memcpy(address->raw, bytes, sizeof(address->raw));
 	if (is_ipv4)
-		memcpy(address->raw, ipv4_prefix, sizeof(ipv4_prefix));
-}
-
-static bool is_mapped_ipv4(const union ibv_gid *address)
-{
-	return !memcmp(address->raw, ipv4_prefix, sizeof(ipv4_prefix));
+		*address = vl_gid_of_ipv4(bytes + VL_GID_IPV4_OFFSET);
+	else
+		memcpy(address->raw, bytes, sizeof(address->raw));
 }
 
 static void encode_address(uint8_t bytes[16], const union ibv_gid *address, bool is_ipv4)
 {
 	memcpy(bytes, address->raw, sizeof(address->raw));
 	if (is_ipv4)
-		memset(bytes, 0, IPV4_OFFSET);
+		memset(bytes, 0, VL_GID_IPV4_OFFSET);
 }
 
 int vl_rdma_ip_decode(struct vl_rdma_ip *ip, const uint8_t *private_data, uint32_t length)
@@ -84,7 +78,7 @@ int vl_rdma_ip_encode(uint8_t private_data[VL_RDMA_IP_LENGTH], const struct vl_r
 
 	if (!is_ipv4 && ip->ip_version != 6)
 		return -EAFNOSUPPORT;
-	if (is_ipv4 && (!is_mapped_ipv4(&ip->source) || !is_mapped_ipv4(&ip->destination)))
+	if (is_ipv4 && (!vl_gid_is_ipv4(&ip->source) || !vl_gid_is_ipv4(&ip->destination)))
 		return -EAFNOSUPPORT;
 	private_data[0] = 0;
 	private_data[1] = (uint8_t)(ip->ip_version << 4);

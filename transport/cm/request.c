@@ -5,6 +5,7 @@
 
 #include "transport/cm/connection_private.h"
 #include "transport/psn.h"
+#include "transport/wire/gid.h"
 
 #include <errno.h>
 #include <string.h>
@@ -25,18 +26,11 @@ static bool has_ip_header(uint64_t service_id)
 	return vl_rdma_service_id_decode(service_id, &space, &port);
 }
 
-static bool is_ipv4(const union ibv_gid *gid)
-{
-	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
-
-	return !memcmp(gid->raw, prefix, sizeof(prefix));
-}
-
 int vl_cm_write_private_data(const struct vl_cm_connection *connection,
 			     const struct vl_cm_connect_param *param, struct vl_cm_message *message)
 {
 	struct vl_rdma_ip ip = {
-		.ip_version = is_ipv4(&param->destination) ? 4 : 6,
+		.ip_version = vl_gid_is_ipv4(&param->destination) ? 4 : 6,
 		.source_port = param->source_port,
 		.destination = param->destination,
 	};

@@ -3,6 +3,7 @@
 
 #include "transport/wire/path.h"
 
+#include "transport/wire/gid.h"
 #include "transport/wire/headers.h"
 
 #include <errno.h>
@@ -10,18 +11,11 @@
 
 #define DEFAULT_HOP_LIMIT 64
 
-static bool is_mapped_ipv4(const union ibv_gid *gid)
-{
-	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
-
-	return !memcmp(gid->raw, prefix, sizeof(prefix));
-}
-
 static bool is_attr_valid(const struct vl_path_attr *attr)
 {
 	bool infiniband = vl_is_infiniband(attr->encapsulation);
-	bool source_mapped = is_mapped_ipv4(&attr->source_gid);
-	bool destination_mapped = is_mapped_ipv4(&attr->destination_gid);
+	bool source_mapped = vl_gid_is_ipv4(&attr->source_gid);
+	bool destination_mapped = vl_gid_is_ipv4(&attr->destination_gid);
 
 	if ((unsigned int)attr->encapsulation > VL_ENCAPSULATION_IB_GLOBAL)
 		return false;
