@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FAR UINT32_MAX
-
 struct map {
 	const struct vl_scenario *scenario;
 	unsigned int *hops;  /* of each node to the destination at hand */
@@ -72,27 +70,9 @@ static void sort_pairs(struct map *map)
 	}
 }
 
-/* Breadth first from a node. Endpoints do not forward. */
-static void measure_hops(struct map *map, unsigned int destination, unsigned int *hops)
+static void measure_hops(struct map *map, unsigned int start, unsigned int *hops)
 {
-	unsigned int head = 0, node, next;
-
-	memset(hops, 0xff, map->scenario->node_count * sizeof(*hops));
-	hops[destination] = 0;
-	map->order[0] = destination;
-	map->reached = 1;
-	while (head < map->reached) {
-		node = map->order[head++];
-		if (node != destination && !map->scenario->nodes[node].sw)
-			continue;
-		for (unsigned int port = 0; port < map->scenario->nodes[node].ports; port++) {
-			next = vl_scenario_port(map->scenario, node, port)->neighbour;
-			if (hops[next] != FAR)
-				continue;
-			hops[next] = hops[node] + 1;
-			map->order[map->reached++] = next;
-		}
-	}
+	map->reached = vl_scenario_measure_hops(map->scenario, start, hops, map->order);
 }
 
 static bool leads_nearer(const struct map *map, unsigned int node, unsigned int port)
@@ -160,12 +140,13 @@ static void mark_pairs(const struct map *map, struct vl_scenario *scenario,
 	unsigned int node = scenario->bottleneck.node, from, to;
 	struct vl_scenario_pair *pair;
 
-	if (map->hops[node] == FAR || !leads_nearer(map, node, scenario->bottleneck.port))
+	if (map->hops[node] == VL_SCENARIO_FAR ||
+	    !leads_nearer(map, node, scenario->bottleneck.port))
 		return;
 	for (unsigned int i = map->first[destination]; i < map->first[destination + 1]; i++) {
 		pair = &scenario->pairs[map->pairs[i]];
 		data_ends(pair, &from, &to);
-		pair->crosses_bottleneck = map->from[from] != FAR &&
+		pair->crosses_bottleneck = map->from[from] != VL_SCENARIO_FAR &&
 					   map->from[from] + map->hops[node] == map->hops[from];
 	}
 }

@@ -251,6 +251,12 @@ void vl_scenario_join(struct vl_scenario *scenario, const struct vl_scenario_lin
 /* fabric.c: has_ecn and has_pfc of the built switches, and the algorithms of flows, by the fabric.
  */
 void vl_scenario_apply_fabric(struct vl_scenario *scenario);
+/* hops.c: hops from a node to each, by node; VL_SCENARIO_FAR: there is no way. Endpoints do not
+ * forward. order: all that are reached, the nearest first. Both of node_count. Returns how many are
+ * reached. */
+#define VL_SCENARIO_FAR UINT32_MAX
+unsigned int vl_scenario_measure_hops(const struct vl_scenario *scenario, unsigned int start,
+				      unsigned int *hops, unsigned int *order);
 /* bottleneck.c: false: no memory. */
 bool vl_scenario_find_bottleneck(struct vl_arena *arena, struct vl_scenario *scenario);
 

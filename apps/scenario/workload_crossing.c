@@ -8,31 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FAR UINT32_MAX
-
-/* Hops from a node to all others, breadth first; endpoints do not forward. */
-static void measure(const struct vl_scenario *scenario, unsigned int start, unsigned int *hops,
-		    unsigned int *order)
-{
-	unsigned int head = 0, reached = 1, node, next;
-
-	memset(hops, 0xff, scenario->node_count * sizeof(*hops));
-	hops[start] = 0;
-	order[0] = start;
-	while (head < reached) {
-		node = order[head++];
-		if (node != start && !scenario->nodes[node].sw)
-			continue;
-		for (unsigned int port = 0; port < scenario->nodes[node].ports; port++) {
-			next = vl_scenario_port(scenario, node, port)->neighbour;
-			if (hops[next] != FAR)
-				continue;
-			hops[next] = hops[node] + 1;
-			order[reached++] = next;
-		}
-	}
-}
-
 /* Hops to and from the line, and from the destination at hand. */
 struct ways {
 	const struct vl_scenario *scenario;
@@ -43,7 +18,8 @@ static bool lies_between(const struct ways *ways, unsigned int from, unsigned in
 {
 	unsigned int line = ways->scenario->bottleneck.node;
 
-	if (ways->from_line[to] == FAR || (from != line && ways->to_line[from] == FAR))
+	if (ways->from_line[to] == VL_SCENARIO_FAR ||
+	    (from != line && ways->to_line[from] == VL_SCENARIO_FAR))
 		return false;
 	return ways->to_line[from] + 1 + ways->from_line[to] == ways->here[from];
 }
@@ -65,7 +41,8 @@ static bool any_crosses(const struct ways *ways, const struct vl_scenario_worklo
 	uint32_t ranks = workload->plan.rank_count;
 
 	for (uint32_t to = 0; to < ranks; to++) {
-		measure(ways->scenario, workload->ranks[to], ways->here, ways->order);
+		vl_scenario_measure_hops(ways->scenario, workload->ranks[to], ways->here,
+					 ways->order);
 		for (uint32_t from = 0; from < ranks; from++) {
 			if (pairs[(size_t)to * ranks + from] &&
 			    lies_between(ways, workload->ranks[from], workload->ranks[to]))
@@ -87,8 +64,9 @@ bool vl_scenario_workload_crosses(const struct vl_scenario *scenario,
 	if (memory && pairs) {
 		ways = (struct ways){scenario, memory, memory + nodes, memory + 2 * nodes,
 				     memory + 3 * nodes};
-		measure(scenario, line, ways.to_line, ways.order);
-		measure(scenario,
+		vl_scenario_measure_hops(scenario, line, ways.to_line, ways.order);
+		vl_scenario_measure_hops(
+			scenario,
 			vl_scenario_port(scenario, line, scenario->bottleneck.port)->neighbour,
 			ways.from_line, ways.order);
 		mark_pairs(&workload->plan, pairs);
