@@ -273,6 +273,28 @@ double vl_comparison_class_goodput(const struct vl_comparison *comparison, unsig
 	return figure.mean;
 }
 
+bool vl_comparison_jobs(const struct vl_comparison *comparison, unsigned int point,
+			unsigned int class_number, struct vl_job_means *means)
+{
+	struct vl_figure time = {0}, slowdown = {0}, busbw = {0};
+	const struct vl_record *record;
+	const struct vl_record_class *class;
+
+	for (unsigned int n = 0; n < comparison->plan->repeat; n++) {
+		record = vl_comparison_run(comparison, point, n)->record;
+		if (!record || class_number >= record->head.class_count)
+			continue;
+		class = &record->classes[class_number];
+		if (class->kind != VL_RECORD_WORKLOAD || !class->jobs.finished)
+			continue;
+		add_value(&time, class->jobs.mean);
+		add_value(&slowdown, class->jobs.slowdown_mean);
+		add_value(&busbw, class->jobs.busbw);
+	}
+	*means = (struct vl_job_means){time.mean, slowdown.mean, busbw.mean};
+	return time.count != 0;
+}
+
 unsigned int vl_comparison_shown_point(const struct vl_comparison *comparison, unsigned int group)
 {
 	unsigned int first = group * comparison->plan->sweep_points, best = UINT_MAX;

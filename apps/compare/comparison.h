@@ -129,6 +129,14 @@ void vl_comparison_times(const struct vl_comparison *comparison, unsigned int po
 /* Mean over seeds of a class's goodput, bit/s; 0 without runs. */
 double vl_comparison_class_goodput(const struct vl_comparison *comparison, unsigned int point,
 				   unsigned int class_number);
+/* What the jobs of a workload came to, means over the seeds where some were done. */
+struct vl_job_means {
+	double time, slowdown; /* ns; times the ideal */
+	double busbw;          /* bit/s; 0: not defined */
+};
+/* False: no job was done. */
+bool vl_comparison_jobs(const struct vl_comparison *comparison, unsigned int point,
+			unsigned int class_number, struct vl_job_means *means);
 /* Of every point that is done; NULL: none is. */
 const struct vl_record *vl_comparison_any_record(const struct vl_comparison *comparison);
 

@@ -177,44 +177,36 @@ static void say_completion(const struct vl_findings_view *view)
 }
 
 /* A workload at the shown points: where its jobs are shortest and where longest. */
-static void say_jobs_of(const struct vl_findings_view *view, unsigned int class_number)
+static void say_jobs_of(const struct vl_findings_view *view, unsigned int class_number,
+			const char *name)
 {
-	const struct vl_record_class *least = NULL, *most = NULL, *class;
-	char first[VL_PLAN_LABEL], last[VL_PLAN_LABEL], text[2][VL_QUANTITY_TEXT];
-	const struct vl_record *record;
+	struct vl_job_means least = {.time = INFINITY}, most = {.time = -INFINITY}, means;
+	char first[VL_PLAN_LABEL] = "", last[VL_PLAN_LABEL] = "", text[2][VL_QUANTITY_TEXT];
 	char bandwidth[80] = "";
 
 	for (unsigned int i = 0; i < view->count; i++) {
-		record = view->points[i] == UINT_MAX
-				 ? NULL
-				 : vl_comparison_record(view->comparison, view->points[i]);
-		class = record && class_number < record->head.class_count
-				? &record->classes[class_number]
-				: NULL;
-		if (!class || class->kind != VL_RECORD_WORKLOAD || !class->jobs.finished)
+		if (view->points[i] == UINT_MAX ||
+		    !vl_comparison_jobs(view->comparison, view->points[i], class_number, &means))
 			continue;
-		if (view->whole[i] && (!least || class->jobs.mean < least->jobs.mean)) {
-			least = class;
+		if (view->whole[i] && means.time < least.time) {
+			least = means;
 			label(view, i, first);
 		}
-		if (!most || class->jobs.mean > most->jobs.mean) {
-			most = class;
+		if (means.time > most.time) {
+			most = means;
 			label(view, i, last);
 		}
 	}
-	if (!least || least == most ||
-	    most->jobs.mean <= least->jobs.mean * (1 + VL_FINDINGS_ALIKE))
+	if (isinf(least.time) || most.time <= least.time * (1 + VL_FINDINGS_ALIKE))
 		return;
-	if (least->jobs.busbw > 0)
+	if (least.busbw > 0)
 		snprintf(bandwidth, sizeof(bandwidth), "; bus bandwidth %.2f and %.2f GB/s",
-			 least->jobs.busbw / 8e9, most->jobs.busbw / 8e9);
+			 least.busbw / 8e9, most.busbw / 8e9);
 	vl_findings_say(view->findings,
 			"Jobs of %s are shortest on %s, %s on average (%.2f times the ideal), and "
-			"longest on "
-			"%s, %s (%.2f times)%s.",
-			least->name, first, time_text(least->jobs.mean, text[0]),
-			least->jobs.slowdown_mean, last, time_text(most->jobs.mean, text[1]),
-			most->jobs.slowdown_mean, bandwidth);
+			"longest on %s, %s (%.2f times)%s.",
+			name, first, time_text(least.time, text[0]), least.slowdown, last,
+			time_text(most.time, text[1]), most.slowdown, bandwidth);
 }
 
 static void say_jobs(const struct vl_findings_view *view)
@@ -223,7 +215,7 @@ static void say_jobs(const struct vl_findings_view *view)
 
 	for (unsigned int i = 0; any && i < any->head.class_count; i++) {
 		if (any->classes[i].kind == VL_RECORD_WORKLOAD)
-			say_jobs_of(view, i);
+			say_jobs_of(view, i, any->classes[i].name);
 	}
 }
 
