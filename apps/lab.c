@@ -232,18 +232,24 @@ static int print_keys(void)
 	return VL_EXIT_OK;
 }
 
-/* --seed and --duration are overrides like any other; --set comes last and wins. */
+/* --seed and --duration are overrides like any other; --set comes last and wins. names: of what is
+ * no --set the option. */
 static bool collect_overrides(const struct lab_options *values, const char *switch_config,
-			      struct vl_texts *overrides, char seed[48], char duration[48])
+			      struct vl_texts *overrides, const char *names[VL_MAX_TEXTS],
+			      char seed[48], char duration[48])
 {
-	if (switch_config)
+	if (switch_config) {
+		names[overrides->count] = "--switch-config";
 		overrides->values[overrides->count++] = switch_config;
+	}
 	if (values->seed != UNSET) {
 		snprintf(seed, 48, "seed=%llu", (unsigned long long)values->seed);
+		names[overrides->count] = "--seed";
 		overrides->values[overrides->count++] = seed;
 	}
 	if (values->duration != UNSET) {
 		snprintf(duration, 48, "duration=%lluns", (unsigned long long)values->duration);
+		names[overrides->count] = "--duration";
 		overrides->values[overrides->count++] = duration;
 	}
 	for (unsigned int i = 0; i < values->sets.count; i++) {
@@ -259,6 +265,7 @@ static struct vl_scenario *load_scenario(const struct vl_command *command,
 {
 	struct vl_problems *problems = calloc(1, sizeof(*problems));
 	struct vl_texts overrides = {0};
+	const char *names[VL_MAX_TEXTS] = {NULL};
 	struct vl_scenario *scenario = NULL;
 	char seed[48], duration[48], error[512], own[PATH_MAX], switch_config[PATH_MAX + 32];
 	bool is_made = values->switch_config && !name;
@@ -270,11 +277,12 @@ static struct vl_scenario *load_scenario(const struct vl_command *command,
 			 vl_scenario_own_path(name, values->switch_config, own));
 	if (!problems ||
 	    !collect_overrides(values, values->switch_config && name ? switch_config : NULL,
-			       &overrides, seed, duration)) {
+			       &overrides, names, seed, duration)) {
 		vl_command_error(command, problems ? "too many --set" : "out of memory");
 		free(problems);
 		return NULL;
 	}
+	problems->options = names;
 	if (is_made) {
 		problems->file = values->switch_config;
 		problems->is_without_places = true;

@@ -3,6 +3,7 @@
 
 /* What no single value shows: values that contradict each other. */
 
+#include "apps/report/printable.h"
 #include "apps/scenario/cc_parameters.h"
 #include "apps/scenario/scenario.h"
 #include "apps/scenario/switch_config.h"
@@ -360,10 +361,25 @@ static void check_parts(struct vl_loader *loader, const struct vl_scenario *scen
 		require(loader, scenario, "flows", "a list of flows");
 }
 
+/* It is printed on terminals: line ends become blanks, and nothing of it acts on one. */
+static void make_printable(struct vl_loader *loader, const char **text)
+{
+	char *copy = *text ? vl_arena_print(loader->arena, "%s", *text) : NULL;
+
+	if (!copy)
+		return;
+	for (char *at = copy; (at = strpbrk(at, "\n\t")); at++)
+		*at = ' ';
+	vl_make_printable(copy);
+	*text = copy;
+}
+
 void vl_scenario_check(struct vl_loader *loader, struct vl_scenario *scenario)
 {
 	struct vl_scenario_flow *flows = scenario->flows.elements;
 	bool whole;
+
+	make_printable(loader, &scenario->teaches);
 
 	check_parts(loader, scenario);
 	vl_scenario_check_cc(loader, &scenario->cc);

@@ -422,6 +422,15 @@ static void test_contradictions(void)
 }
 
 /* All problems of a file, in its order; beyond the limit their number. */
+static void test_what_it_teaches_cannot_act_on_a_terminal(void)
+{
+	struct vl_scenario *scenario = parse(BASE "teaches: \"one\\e[31m\\nline\"\n", NULL);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);
+	CU_ASSERT_STRING_EQUAL(scenario->teaches, "one?[31m line");
+	vl_scenario_free(scenario);
+}
+
 static void test_many(void)
 {
 	char text[4096] = BASE;
@@ -564,6 +573,7 @@ static const struct test tests[] = {
 	{"nothing_linked", test_nothing_linked},
 	{"idle_keys", test_idle_keys},
 	{"contradictions", test_contradictions},
+	{"what_it_teaches_cannot_act_on_a_terminal", test_what_it_teaches_cannot_act_on_a_terminal},
 	{"many", test_many},
 	{"overrides", test_overrides},
 	{"shorter_than_the_warm_up", test_shorter_than_the_warm_up},
