@@ -28,7 +28,7 @@ struct vl_lab_port_reading {
 	bool is_held;     /* packets wait, and PFC or the lack of credits keeps them */
 	/* Of all queues of the port together; 0 where it has none. */
 	unsigned __int128 queue_area;          /* bytes * ns */
-	uint64_t queue_bytes, queue_watermark; /* now, and the most since it was last reset */
+	uint64_t queue_bytes, queue_watermark; /* now; the most of each since it was last reset */
 };
 
 void vl_lab_port_read(const struct vl_lab_fabric *fabric, unsigned int node, unsigned int port,

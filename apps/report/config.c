@@ -53,15 +53,18 @@ static const char *unit_suffix(const struct vl_field *field)
 static json_t *numbers_json(const char *numbers)
 {
 	json_t *object;
-	char name[64];
-	long long number;
+	char name[64], text[64], error[160];
+	uint64_t number;
 	int length;
 
 	if (!numbers || !*numbers)
 		return NULL;
 	object = json_object();
-	while (sscanf(numbers, "%63s %lld %n", name, &number, &length) == 2) {
-		json_object_set_new(object, name, json_integer(number));
+	while (sscanf(numbers, "%63s %63s %n", name, text, &length) == 2) {
+		/* As it was read: in hexadecimal, too. */
+		if (!vl_quantity_parse(VL_QUANTITY_COUNT, text, 0, INT64_MAX, &number, error,
+				       sizeof(error)))
+			json_object_set_new(object, name, json_integer((json_int_t)number));
 		numbers += length;
 	}
 	return object;

@@ -104,9 +104,9 @@ struct vl_link_result {
 				   */
 	/* Of the one priority, or lane, that was held longest: no more than the run. */
 	uint64_t longest_pause_ns, longest_credit_stall_ns;
-	uint64_t marked;            /* ECN CE or FECN, here, whole run */
-	double queue_mean;          /* bytes in the window, of all queues; 0 where there are none */
-	uint64_t queue_max;         /* bytes in the window */
+	uint64_t marked;    /* ECN CE or FECN, here, whole run */
+	double queue_mean;  /* bytes in the window, of all queues; 0 where there are none */
+	uint64_t queue_max; /* bytes in the window; of several queues the most of each, added */
 	struct vl_link_drops drops; /* frames, whole run */
 };
 

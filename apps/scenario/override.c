@@ -70,12 +70,16 @@ static int find_element(const struct vl_loader *loader, int node, const char *wh
 /* Follows one "key" or "key[element]" of a path; 0: there is no such thing. */
 static int step_into(struct vl_loader *loader, int node, char *step, int n)
 {
-	char *which = strchr(step, '[');
+	char *which = strchr(step, '['), *end;
 	int next;
 
 	if (which) {
 		*which++ = '\0';
-		which[strcspn(which, "]")] = '\0';
+		end = strchr(which, ']');
+		/* Nothing stands behind an element. */
+		if (!end || end[1])
+			return 0;
+		*end = '\0';
 	}
 	next = vl_node_find(loader, node, step);
 	if (which)

@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 the verbline authors */
 
 #include "apps/quantity.h"
+#include "apps/report/config.h"
 #include "apps/scenario/scenario.h"
 #include "apps/scenario/switch_config.h"
 #include "tests/support/suite.h"
@@ -431,6 +432,24 @@ static void test_what_it_teaches_cannot_act_on_a_terminal(void)
 	vl_scenario_free(scenario);
 }
 
+/* What a run was configured with is told as the numbers that were read. */
+static void test_told_numbers(void)
+{
+	struct vl_scenario *scenario = parse(
+		BASE "congestion_control: {parameters: {rpg_ai_rate: 0x10, cnp_dscp: 46}}\n", NULL);
+	json_t *config, *parameters;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);
+	CU_ASSERT_EQUAL(scenario->cc.resolved.dcqcn.rpg_ai_rate, 16);
+	config = vl_config_json(&vl_scenario_schema, scenario);
+	parameters = json_object_get(json_object_get(config, "congestion_control"), "parameters");
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(parameters, "rpg_ai_rate")), 16);
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(parameters, "cnp_dscp")), 46);
+	CU_ASSERT_EQUAL(json_object_size(parameters), 2);
+	json_decref(config);
+	vl_scenario_free(scenario);
+}
+
 static void test_many(void)
 {
 	char text[4096] = BASE;
@@ -483,6 +502,10 @@ static void test_overrides(void)
 	CU_ASSERT_PTR_NULL(override("flows[1].size=4KiB", NULL));
 	CU_ASSERT_STRING_EQUAL(printed,
 			       "--set flows[1].size=4KiB: there is nothing at 'flows[1].size' "
+			       "in the scenario\n");
+	CU_ASSERT_PTR_NULL(override("flows[0]x.size=4KiB", NULL));
+	CU_ASSERT_STRING_EQUAL(printed,
+			       "--set flows[0]x.size=4KiB: there is nothing at 'flows[0]x.size' "
 			       "in the scenario\n");
 	CU_ASSERT_PTR_NULL(override("seed.x.y=4", "duration"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(printed, "--set duration: is not KEY=VALUE; write one as "
@@ -574,6 +597,7 @@ static const struct test tests[] = {
 	{"idle_keys", test_idle_keys},
 	{"contradictions", test_contradictions},
 	{"what_it_teaches_cannot_act_on_a_terminal", test_what_it_teaches_cannot_act_on_a_terminal},
+	{"told_numbers", test_told_numbers},
 	{"many", test_many},
 	{"overrides", test_overrides},
 	{"shorter_than_the_warm_up", test_shorter_than_the_warm_up},
