@@ -109,7 +109,7 @@ int vl_ports_open(struct vl_ports *ports, const struct vl_ports_config *config,
 	return result;
 }
 
-void vl_ports_close(struct vl_ports *ports)
+void vl_ports_close_ports(struct vl_ports *ports)
 {
 	vl_worker_destroy(ports->worker);
 	for (uint32_t i = 0; i < ports->count; i++)
@@ -117,6 +117,11 @@ void vl_ports_close(struct vl_ports *ports)
 	for (uint32_t i = 0; i < ports->count; i++)
 		rte_mempool_free(ports->mempools[i]);
 	memset(ports, 0, sizeof(*ports));
+}
+
+void vl_ports_close(struct vl_ports *ports)
+{
+	vl_ports_close_ports(ports);
 	if (vl_eal_is_running())
 		vl_eal_stop();
 }

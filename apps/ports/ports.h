@@ -40,6 +40,9 @@ int vl_ports_open(struct vl_ports *ports, const struct vl_ports_config *config,
 		  struct vl_error *error);
 /* Stops the worker, closes the ports, ends DPDK. Fine on zeros. */
 void vl_ports_close(struct vl_ports *ports);
+/* Of that all but ending DPDK, for who has mempools of his own: ports hold buffers until they are
+ * closed. vl_ports_close is to follow. */
+void vl_ports_close_ports(struct vl_ports *ports);
 
 /* From now on SIGINT, SIGTERM and SIGHUP ask for an orderly end; the second of a kind ends at once.
  */

@@ -40,7 +40,7 @@ int vl_replay_stage_init(struct vl_replay_stage *stage, const struct vl_replay_s
 			    rte_strerror(rte_errno));
 }
 
-uint64_t vl_replay_stage_release(struct vl_replay_stage *stage)
+uint64_t vl_replay_stage_drop_unsent(struct vl_replay_stage *stage)
 {
 	uint64_t left = stage->count - stage->head;
 	void *mbuf;
@@ -51,13 +51,17 @@ uint64_t vl_replay_stage_release(struct vl_replay_stage *stage)
 		left++;
 	}
 	rte_pktmbuf_free(stage->room);
-	rte_ring_free(stage->ring);
-	rte_mempool_free(stage->mempool);
 	stage->head = stage->count = 0;
 	stage->room = NULL;
+	return left;
+}
+
+void vl_replay_stage_release(struct vl_replay_stage *stage)
+{
+	rte_ring_free(stage->ring);
+	rte_mempool_free(stage->mempool);
 	stage->ring = NULL;
 	stage->mempool = NULL;
-	return left;
 }
 
 /* ---- The control thread's side --------------------------------------------------------- */

@@ -62,8 +62,12 @@ uint32_t vl_replay_stage_megabytes(uint32_t frame_length);
 /* The stage is large: it belongs in memory of its own. 0 or a negative errno value. */
 int vl_replay_stage_init(struct vl_replay_stage *stage, const struct vl_replay_stage_config *config,
 			 struct vl_error *error);
-/* The worker must not run. Returns how many frames were prepared and not sent. */
-uint64_t vl_replay_stage_release(struct vl_replay_stage *stage);
+/* The worker must not run any more. Frees the frames that were prepared and not sent, and says how
+ * many these were. Fine on zeros. */
+uint64_t vl_replay_stage_drop_unsent(struct vl_replay_stage *stage);
+/* After that, and when the port is closed, which may hold buffers of frames that it has sent. Fine
+ * on zeros. */
+void vl_replay_stage_release(struct vl_replay_stage *stage);
 struct vl_stage vl_replay_stage(struct vl_replay_stage *stage);
 
 /* Control thread: frame_length bytes to write the next frame into; NULL: none is free, come again

@@ -403,9 +403,12 @@ int replay_to_port(const struct vl_command *command, const struct replay_port_op
 	if (!result)
 		result = send_all(&run);
 	if (run.stage)
-		unsent = vl_replay_stage_release(run.stage);
+		unsent = vl_replay_stage_drop_unsent(run.stage);
 	if (!result)
 		result = report(&run, unsent, json, &output);
+	vl_ports_close_ports(&run.ports);
+	if (run.stage)
+		vl_replay_stage_release(run.stage);
 	vl_ports_close(&run.ports);
 	vl_output_abandon(&output);
 	source_close(run.feed.source);
