@@ -44,8 +44,8 @@ struct vl_workload_engine_config {
 	/* vl_traffic_memory_size(largest_message) bytes that outlive the engine and that all
 	 * endpoints may share (one thread); NULL: each takes its own. */
 	void *memory;
-	/* Has an endpoint (by its number here) run at once, where it is not polled all the time.
-	 * NULL: it is. */
+	/* Has an endpoint (by its number here) run at once, where its application's deadline is not
+	 * looked at all the time. NULL: it is. */
 	void (*wake)(void *context, uint32_t endpoint);
 	void *wake_context;
 };
