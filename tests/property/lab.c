@@ -389,6 +389,30 @@ static void test_pauses_of_each_other_are_no_deadlock(void)
 	}
 }
 
+/* Fairness is of those who wanted something in the window: not of one that was done before it. */
+static void test_who_is_done_is_not_treated_unfairly(void)
+{
+	static const char text[] =
+		"name: done\nduration: 2ms\nwarm_up: 1ms\n"
+		"topology: {kind: star, endpoints: 4}\n"
+		"flows: [{name: done, from: host1, to: host4, messages: 1, size: 4KiB},\n"
+		"  {name: one, from: host2, to: host4}, {name: other, from: host3, to: host4}]\n";
+	struct vl_results results;
+	struct vl_scenario *scenario;
+
+	memset(&problems, 0, sizeof(problems));
+	scenario = vl_scenario_parse(text, strlen(text), NULL, &problems);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);
+	run(scenario, &results, NULL);
+	CU_ASSERT_TRUE(results.qps[0].finished && !results.qps[0].is_active);
+	CU_ASSERT_TRUE(results.qps[1].is_active && results.qps[2].is_active);
+	CU_ASSERT_EQUAL(results.jain_count, 2);
+	/* With the one that is done it would be two thirds at most. */
+	CU_ASSERT_TRUE(results.jain > 0.7);
+	vl_results_release(&results);
+	vl_scenario_free(scenario);
+}
+
 /* Rings along the rails have each link to themselves: bus bandwidth is the line's, less what
  * headers take (4096 of 4178 bytes) and what the steps wait for each other. */
 static void test_rails(void)
@@ -443,6 +467,7 @@ static const struct test tests[] = {
 	{"fluid", test_fluid},
 	{"head_of_line", test_head_of_line},
 	{"deadlock", test_deadlock},
+	{"who_is_done_is_not_treated_unfairly", test_who_is_done_is_not_treated_unfairly},
 	{"pauses_of_each_other_are_no_deadlock", test_pauses_of_each_other_are_no_deadlock},
 	{"rails", test_rails},
 	{"leaf_spine_incast", test_leaf_spine_incast},
