@@ -78,7 +78,7 @@ class CheckIncludes(unittest.TestCase):
                 os.chdir(before)
 
     def test_allowed(self):
-        self.assertEqual(self.problems("apps/a.c", '#include "dataplane/b.h"\n#include <stdio.h>\n',
+        self.assertEqual(self.problems("apps/a.c", '#include "dataplane/b.h"\n\n#include <stdio.h>\n',
                                        ["dataplane/b.h"]), [])
 
     def test_wrong_direction(self):
@@ -100,6 +100,19 @@ class CheckIncludes(unittest.TestCase):
         text = '#include "dataplane/b.h"\n#include "dataplane/a.h"\n'
         self.assertEqual(len(self.problems("dataplane/a.c", text,
                                            ["dataplane/a.h", "dataplane/b.h"])), 1)
+        text = '#include "dataplane/b.h"\n'
+        self.assertEqual(len(self.problems("dataplane/a.c", text,
+                                           ["dataplane/a.h", "dataplane/b.h"])), 1)
+
+    def test_order(self):
+        lines = ['#include "dataplane/a.h"', "", '#include "dataplane/b.h"', "",
+                 "#include <rte_mbuf.h>", "", "#include <errno.h>", "#include <stdio.h>"]
+        stdio_before_errno = lines[:6] + [lines[7], lines[6]]
+        project_behind_rte = lines[:2] + [lines[4], "", lines[2]]
+        for text, count in ((lines, 0), (lines[:1] + lines[2:], 1), (stdio_before_errno, 1),
+                            (project_behind_rte, 1)):
+            self.assertEqual(len(self.problems("dataplane/a.c", "\n".join(text),
+                                               ["dataplane/a.h", "dataplane/b.h"])), count, text)
 
     def test_version_of_dpdk(self):
         text = "#if RTE_VERSION >= 1\n#endif\n"
