@@ -320,6 +320,7 @@ static int attach_watcher(struct vl_faults *faults, struct vl_endpoint *endpoint
 	if (!watcher)
 		return -ENOMEM;
 	config.rate = rate;
+	config.spared_service = vl_rdma_service_id(VL_RDMA_PORT_SPACE_TCP, faults->control_port);
 	watcher->verdict = vl_verdict_create(&config);
 	if (!watcher->verdict) {
 		free(watcher);

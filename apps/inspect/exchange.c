@@ -53,6 +53,7 @@ static void propose(struct inspect_exchanges *exchanges, const struct inspect_fl
 		.comm_id = req->local_comm_id,
 		.qpn = req->local_qpn,
 		.starting_psn = req->starting_psn,
+		.service_id = req->service_id,
 		.path_mtu = req->path_mtu,
 		.used = true,
 	};
@@ -89,6 +90,7 @@ static void accept(struct inspect_analysis *analysis, struct inspect_proposal *p
 		       encapsulation);
 	if (!forth || !back || forth == back)
 		return;
+	forth->service_id = back->service_id = proposal->service_id;
 	inspect_requests_expect(&forth->requests, rep->starting_psn);
 	inspect_requests_expect(&back->requests, proposal->starting_psn);
 	inspect_pair_flows(forth, back, INSPECT_PAIRED_BY_CM);

@@ -27,6 +27,7 @@ struct inspect_exchange {
 struct inspect_proposal {
 	union ibv_gid source, destination;
 	uint32_t comm_id, qpn, starting_psn;
+	uint64_t service_id;
 	uint8_t path_mtu; /* enum ibv_mtu */
 	bool used, answered, accepted;
 };

@@ -130,6 +130,7 @@ struct inspect_flow {
 	struct inspect_flow *reverse;      /* the other half; may be NULL */
 	struct inspect_flow *next_of_pair; /* next flow with the same two addresses */
 	enum inspect_pairing pairing;
+	uint64_t service_id; /* that a REQ asked for; 0: not known */
 
 	uint32_t services; /* bit n: opcodes n << 5 were seen */
 	uint8_t source_mac[6], destination_mac[6];

@@ -6,11 +6,13 @@
 #include "apps/verdict/command.h"
 
 #include "apps/host/addresses.h"
+#include "apps/control/message.h"
 #include "apps/report/json_file.h"
 #include "apps/verdict/options.h"
 #include "apps/verdict/private.h"
 #include "apps/verdict/verdict.h"
 #include "dataplane/capture/reader.h"
+#include "transport/cm/rdma_ip.h"
 
 #include <string.h>
 
@@ -158,6 +160,7 @@ static int verdict_main(const struct vl_command *command, int argc, char **argv)
 		return status;
 	config = vl_verdict_options_config(&values.expect);
 	config.rate = values.rate;
+	config.spared_service = vl_rdma_service_id(VL_RDMA_PORT_SPACE_TCP, VL_CONTROL_PORT);
 	if (!values.peer || vl_address_parse(values.peer, &config.peer, error, sizeof(error))) {
 		vl_command_error(command, "--peer: give the address of the host to judge, as "
 					  "10.0.0.2 or fd00::2; 'verbline inspect' lists them");

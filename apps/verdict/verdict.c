@@ -164,6 +164,11 @@ static void judge_icrc(struct vl_verdict *verdict, const struct vl_packet *packe
 		verdict_pass(verdict, VL_VERDICT_ICRC, "packet %" PRIu64, number);
 }
 
+static bool is_spared(const struct vl_verdict *verdict, const struct inspect_flow *flow)
+{
+	return flow->service_id && flow->service_id == verdict->config.spared_service;
+}
+
 static void see(struct vl_verdict *verdict, bool is_received, const struct vl_frame *frame,
 		uint64_t number, uint64_t now, const char *comment, bool is_live)
 {
@@ -196,6 +201,8 @@ static void see(struct vl_verdict *verdict, bool is_received, const struct vl_fr
 	verdict->flows[packet.flow->index].is_peers = is_received;
 	if (is_live && !is_received)
 		pair(verdict, packet.flow, frame->source_qpn);
+	if (is_spared(verdict, packet.flow))
+		return;
 	if (was_lost && !is_received && parsed.info->flags & VL_OPCODE_REQUEST)
 		verdict_our_loss(verdict, &packet);
 	else if (!was_lost && is_received)

@@ -80,6 +80,9 @@ struct vl_verdict_config {
 	/* Captures: whose packets are judged. Live the direction says that. */
 	union ibv_gid peer;
 	uint64_t rate; /* bit/s of the line: the length of quanta; 0: 100 Gb/s */
+	/* Of connections to this service of the connection manager ICRCs and pauses alone are
+	 * judged: by them a tester talks with its own other half. 0: none. */
+	uint64_t spared_service;
 
 	/* What is right. 0 takes the default in brackets, VL_VERDICT_ANY where it may stand means
 	 * that any is. */

@@ -64,10 +64,14 @@ static void test_loss(void)
 	CU_ASSERT_TRUE(acted(0) >= 60);
 	CU_ASSERT_STRING_EQUAL(verdict("sends_nak"), "pass");
 	CU_ASSERT_STRING_EQUAL(verdict("icrc"), "pass");
+	/* It has none: what it says by the control connection is no part of the test. */
+	CU_ASSERT_STRING_EQUAL(verdict("data_class"), "not_seen");
 	json_decref(root);
 	/* The capture says the same, as its comments tell what did not reach the wire. */
 	expect("${V% *} verdict out.pcapng --peer 192.0.2.2 --interface 0", 0,
 	       "PASS      does it ask for what is missing by a sequence NAK?");
+	expect("${V% *} verdict out.pcapng --peer 192.0.2.2 --interface 0", 0,
+	       "not seen  is its data in its class?");
 	if (run("command -v tshark")) {
 		skip_test("tshark is not installed");
 		return;
