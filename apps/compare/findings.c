@@ -47,12 +47,6 @@ void vl_findings_release(struct vl_findings *findings)
 
 /* ---- The shown points, side by side ---------------------------------------------------------- */
 
-static const char *label(const struct vl_findings_view *view, unsigned int group,
-			 char text[VL_PLAN_LABEL])
-{
-	return vl_plan_point_label(view->comparison->plan, view->points[group], text);
-}
-
 static bool all_are_whole(const struct vl_findings_view *view)
 {
 	for (unsigned int i = 0; i < view->count; i++) {
@@ -92,11 +86,6 @@ static bool find_ends(const struct vl_findings_view *view, enum vl_metric metric
 	       (low != high || all_are_whole(view));
 }
 
-static const char *time_text(double ns, char text[VL_QUANTITY_TEXT])
-{
-	return vl_quantity_text(VL_QUANTITY_DURATION, (uint64_t)ns, text);
-}
-
 static const char *rate_text(double bps, char text[VL_QUANTITY_TEXT])
 {
 	return vl_quantity_text(VL_QUANTITY_RATE, (uint64_t)bps, text);
@@ -132,13 +121,58 @@ static char *join_labels(const struct vl_findings_view *view, enum vl_metric met
 			!done              ? ""
 			: done + 1 < total ? ", "
 					   : " and ",
-			label(view, i, one));
+			vl_findings_label(view, i, one));
 		done++;
 	}
 	if (!fclose(out) && done)
 		return text;
 	free(text);
 	return NULL;
+}
+
+const char *vl_findings_ties(const struct vl_findings_view *view, unsigned int best,
+			     char text[VL_FINDINGS_TIES_TEXT])
+{
+	unsigned int total = 0, done = 0;
+	char name[VL_PLAN_LABEL];
+	size_t used = 0;
+
+	*text = '\0';
+	for (unsigned int i = 0; i < view->count; i++)
+		total += i != best && view->alike[i];
+	if (total > VL_FINDINGS_MAX_TIES)
+		snprintf(text, VL_FINDINGS_TIES_TEXT, "%u more", total);
+	for (unsigned int i = 0; i < view->count && total <= VL_FINDINGS_MAX_TIES; i++) {
+		if (i == best || !view->alike[i] || used >= VL_FINDINGS_TIES_TEXT)
+			continue;
+		used += (size_t)snprintf(text + used, VL_FINDINGS_TIES_TEXT - used, "%s%s",
+					 !done              ? ""
+					 : done + 1 < total ? ", "
+							    : " and ",
+					 vl_findings_label(view, i, name));
+		done++;
+	}
+	used = strlen(text);
+	if (total)
+		snprintf(text + used, VL_FINDINGS_TIES_TEXT - used, " within %.0f %%",
+			 VL_FINDINGS_ALIKE * 100);
+	return text;
+}
+
+/* The same of a metric. */
+static const char *metric_ties(const struct vl_findings_view *view, enum vl_metric metric,
+			       unsigned int best, char text[VL_FINDINGS_TIES_TEXT])
+{
+	bool is_more_better = vl_metric_describe(metric)->better > 0;
+	double value, least = vl_findings_value(view, best, metric);
+
+	for (unsigned int i = 0; i < view->count; i++) {
+		value = vl_findings_has(view, i, metric) ? vl_findings_value(view, i, metric) : NAN;
+		view->alike[i] = view->whole[i] &&
+				 (is_more_better ? value >= least / (1 + VL_FINDINGS_ALIKE)
+						 : value <= least * (1 + VL_FINDINGS_ALIKE));
+	}
+	return vl_findings_ties(view, best, text);
 }
 
 /* ---- Sentences ------------------------------------------------------------------------------ */
@@ -148,6 +182,7 @@ static void say_completion(const struct vl_findings_view *view)
 	char first[VL_PLAN_LABEL], last[VL_PLAN_LABEL], text[4][VL_QUANTITY_TEXT];
 	char both[RANGE_TEXT];
 	unsigned int least, most;
+	char ties[VL_FINDINGS_TIES_TEXT];
 	double low, high;
 
 	if (!find_ends(view, VL_METRIC_completion_p99_ns, &least, &most))
@@ -160,63 +195,24 @@ static void say_completion(const struct vl_findings_view *view)
 				view->findings,
 				"Completion times hardly differ: 99 %% of the messages were done "
 				"within %s on all of them.",
-				range_text(time_text(low, text[0]), time_text(high, text[1]),
-					   both));
+				range_text(vl_findings_time(low, text[0]),
+					   vl_findings_time(high, text[1]), both));
 		return;
 	}
 	vl_findings_say(
 		view->findings,
-		"The slowest hundredth of the messages waited least on %s: p99 is %s (median %s). "
+		"The slowest hundredth of the messages waited least on %s: p99 is %s (median "
+		"%s%s%s). "
 		"On "
 		"%s it is %s (median %s), %.1f times as long.",
-		label(view, least, first), time_text(low, text[0]),
-		time_text(vl_findings_value(view, least, VL_METRIC_completion_p50_ns), text[1]),
-		label(view, most, last), time_text(high, text[2]),
-		time_text(vl_findings_value(view, most, VL_METRIC_completion_p50_ns), text[3]),
+		vl_findings_label(view, least, first), vl_findings_time(low, text[0]),
+		vl_findings_time(vl_findings_value(view, least, VL_METRIC_completion_p50_ns),
+				 text[1]),
+		*metric_ties(view, VL_METRIC_completion_p99_ns, least, ties) ? "; " : "", ties,
+		vl_findings_label(view, most, last), vl_findings_time(high, text[2]),
+		vl_findings_time(vl_findings_value(view, most, VL_METRIC_completion_p50_ns),
+				 text[3]),
 		high / low);
-}
-
-/* A workload at the shown points: where its jobs are shortest and where longest. */
-static void say_jobs_of(const struct vl_findings_view *view, unsigned int class_number,
-			const char *name)
-{
-	struct vl_job_means least = {.time = INFINITY}, most = {.time = -INFINITY}, means;
-	char first[VL_PLAN_LABEL] = "", last[VL_PLAN_LABEL] = "", text[2][VL_QUANTITY_TEXT];
-	char bandwidth[80] = "";
-
-	for (unsigned int i = 0; i < view->count; i++) {
-		if (view->points[i] == UINT_MAX ||
-		    !vl_comparison_jobs(view->comparison, view->points[i], class_number, &means))
-			continue;
-		if (view->whole[i] && means.time < least.time) {
-			least = means;
-			label(view, i, first);
-		}
-		if (means.time > most.time) {
-			most = means;
-			label(view, i, last);
-		}
-	}
-	if (isinf(least.time) || most.time <= least.time * (1 + VL_FINDINGS_ALIKE))
-		return;
-	if (least.busbw > 0)
-		snprintf(bandwidth, sizeof(bandwidth), "; bus bandwidth %.2f and %.2f GB/s",
-			 least.busbw / 8e9, most.busbw / 8e9);
-	vl_findings_say(view->findings,
-			"Jobs of %s are shortest on %s, %s on average (%.2f times the ideal), and "
-			"longest on %s, %s (%.2f times)%s.",
-			name, first, time_text(least.time, text[0]), least.slowdown, last,
-			time_text(most.time, text[1]), most.slowdown, bandwidth);
-}
-
-static void say_jobs(const struct vl_findings_view *view)
-{
-	const struct vl_record *any = vl_comparison_any_record(view->comparison);
-
-	for (unsigned int i = 0; any && i < any->head.class_count; i++) {
-		if (any->classes[i].kind == VL_RECORD_WORKLOAD)
-			say_jobs_of(view, i, any->classes[i].name);
-	}
 }
 
 static void say_goodput(const struct vl_findings_view *view)
@@ -224,6 +220,7 @@ static void say_goodput(const struct vl_findings_view *view)
 	char first[VL_PLAN_LABEL], last[VL_PLAN_LABEL], text[2][VL_QUANTITY_TEXT];
 	char both[RANGE_TEXT];
 	unsigned int least, most;
+	char ties[VL_FINDINGS_TIES_TEXT];
 	double low, high;
 
 	if (!find_ends(view, VL_METRIC_goodput_bps, &least, &most))
@@ -238,12 +235,14 @@ static void say_goodput(const struct vl_findings_view *view)
 			"All of them bring about as much payload through, %s together.",
 			range_text(rate_text(low, text[0]), rate_text(high, text[1]), both));
 	else
-		vl_findings_say(
-			view->findings,
-			"%s brings most payload through, %s over all queue pairs; %s least, %s "
-			"(%.0f %% less).",
-			label(view, most, first), rate_text(high, text[0]),
-			label(view, least, last), rate_text(low, text[1]), (1 - low / high) * 100);
+		vl_findings_say(view->findings,
+				"%s brings most payload through, %s over all queue pairs%s%s%s; %s "
+				"least, %s "
+				"(%.0f %% less).",
+				vl_findings_label(view, most, first), rate_text(high, text[0]),
+				*metric_ties(view, VL_METRIC_goodput_bps, most, ties) ? " (" : "",
+				ties, *ties ? ")" : "", vl_findings_label(view, least, last),
+				rate_text(low, text[1]), (1 - low / high) * 100);
 }
 
 /* The group with the most of a count; UINT_MAX: all have none. */
@@ -270,7 +269,8 @@ static void say_loss(const struct vl_findings_view *view)
 		vl_findings_say(
 			view->findings,
 			"Most packets were lost on %s: %.0f, and %.0f were sent again.%s%s%s",
-			label(view, most, worst), vl_findings_value(view, most, VL_METRIC_dropped),
+			vl_findings_label(view, most, worst),
+			vl_findings_value(view, most, VL_METRIC_dropped),
 			vl_findings_value(view, most, VL_METRIC_retransmitted),
 			lossless ? " None on " : "", lossless ? lossless : "", lossless ? "." : "");
 	else if (lossless && refused == UINT_MAX)
@@ -280,7 +280,7 @@ static void say_loss(const struct vl_findings_view *view)
 			view->findings,
 			"No switch and no link lost a packet, but endpoints refused some that had "
 			"arrived, most of them on %s: %.0f, and %.0f were sent again.",
-			label(view, refused, worst),
+			vl_findings_label(view, refused, worst),
 			vl_findings_value(view, refused, VL_METRIC_refused),
 			vl_findings_value(view, refused, VL_METRIC_retransmitted));
 	free(lossless);
@@ -332,8 +332,9 @@ static void say_held_back(const struct vl_findings_view *view)
 			       : "On %s the link from %s to %s had a packet to send but no credits "
 				 "for "
 				 "%s of %s (%.0f %%); whatever else shares its lane waits with it.",
-			label(view, i, name), link->from, link->to, time_text(held, text[0]),
-			time_text((double)record->head.end, text[1]),
+			vl_findings_label(view, i, name), link->from, link->to,
+			vl_findings_time(held, text[0]),
+			vl_findings_time((double)record->head.end, text[1]),
 			held * 100 / (double)record->head.end);
 	}
 }
@@ -357,7 +358,8 @@ static void say_queue(const struct vl_findings_view *view)
 		"what every packet there waits behind.",
 		record && record->head.bottlenecks > 1 ? "The longest queue of all lines"
 						       : "The queue at the bottleneck",
-		label(view, least, first), low / 1e3, label(view, most, last), high / 1e3);
+		vl_findings_label(view, least, first), low / 1e3,
+		vl_findings_label(view, most, last), high / 1e3);
 }
 
 static void say_fairness(const struct vl_findings_view *view)
@@ -376,8 +378,10 @@ static void say_fairness(const struct vl_findings_view *view)
 		record && !record->head.jain_count
 			? "The transfers of the workload get their rates"
 			: "The queue pairs that meet at the bottleneck share it",
-		label(view, least, last), vl_findings_value(view, least, VL_METRIC_jain_index),
-		label(view, most, first), vl_findings_value(view, most, VL_METRIC_jain_index));
+		vl_findings_label(view, least, last),
+		vl_findings_value(view, least, VL_METRIC_jain_index),
+		vl_findings_label(view, most, first),
+		vl_findings_value(view, most, VL_METRIC_jain_index));
 }
 
 /* " So it is on ... and ...": the points but the worst where it is a victim too. */
@@ -407,7 +411,7 @@ static void name_others(const struct vl_findings_view *view, const struct vl_vic
 		vl_plan_point_label(comparison->plan, point, name);
 		used += (size_t)snprintf(
 			text + used, size - used, "%s%s (%s, %s)", count++ ? "; " : " So it is on ",
-			name, isinf(p99) ? "nothing completed" : time_text(p99, quantity[0]),
+			name, isinf(p99) ? "nothing completed" : vl_findings_time(p99, quantity[0]),
 			rate_text(goodput, quantity[1]));
 	}
 	if (used && used < size)
@@ -436,16 +440,17 @@ static void say_victims(const struct vl_findings_view *view)
 				"no message in the measured window, where on %s 99 %% take at most "
 				"%s.%s",
 				any->classes[i].name, worst, best,
-				time_text(victim.best_p99, text[0]), others);
+				vl_findings_time(victim.best_p99, text[0]), others);
 		else
 			vl_findings_say(
 				view->findings,
 				"%s is a victim: it does not cross the bottleneck, yet on %s its "
 				"messages "
 				"take %s at p99 and it gets %s through, against %s and %s on %s.%s",
-				any->classes[i].name, worst, time_text(victim.worst_p99, text[0]),
+				any->classes[i].name, worst,
+				vl_findings_time(victim.worst_p99, text[0]),
 				rate_text(victim.worst_goodput, text[1]),
-				time_text(victim.best_p99, text[2]),
+				vl_findings_time(victim.best_p99, text[2]),
 				rate_text(victim.best_goodput, text[3]), best, others);
 	}
 }
@@ -478,7 +483,7 @@ static void say_partial(const struct vl_findings_view *view)
 			view->findings,
 			"%s is called best in nothing, as %s. What was not completed is not in its "
 			"times, which are of those that came through alone.",
-			label(view, i, name), reason);
+			vl_findings_label(view, i, name), reason);
 		said++;
 	}
 }
@@ -513,7 +518,8 @@ void vl_findings_make(const struct vl_comparison *comparison, struct vl_findings
 	view.figures = calloc(groups, sizeof(*view.figures));
 	view.points = calloc(groups, sizeof(*view.points));
 	view.whole = calloc(groups, sizeof(*view.whole));
-	is_there = view.figures && view.points && view.whole;
+	view.alike = calloc(groups, sizeof(*view.alike));
+	is_there = view.figures && view.points && view.whole && view.alike;
 	for (unsigned int i = 0; is_there && i < groups; i++) {
 		view.points[i] = vl_comparison_shown_point(comparison, i);
 		if (view.points[i] == UINT_MAX)
@@ -525,7 +531,7 @@ void vl_findings_make(const struct vl_comparison *comparison, struct vl_findings
 		say_undone(&view);
 		say_partial(&view);
 		vl_findings_say_sweep(comparison, findings);
-		say_jobs(&view);
+		vl_findings_say_jobs(&view);
 		say_completion(&view);
 		say_goodput(&view);
 		say_loss(&view);
@@ -538,4 +544,5 @@ void vl_findings_make(const struct vl_comparison *comparison, struct vl_findings
 	free(view.figures);
 	free(view.points);
 	free(view.whole);
+	free(view.alike);
 }

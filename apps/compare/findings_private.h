@@ -11,6 +11,9 @@
 
 /* Values that are closer are not called different. */
 #define VL_FINDINGS_ALIKE 0.03
+/* More that are as good as the best are counted, and not named. */
+#define VL_FINDINGS_MAX_TIES  3u
+#define VL_FINDINGS_TIES_TEXT (VL_FINDINGS_MAX_TIES * (VL_PLAN_LABEL + 8))
 /* Of so many groups something is said each. */
 #define VL_FINDINGS_MAX_GROUPS 8u
 
@@ -21,6 +24,7 @@ struct vl_findings_view {
 	struct vl_figure (*figures)[VL_METRIC_COUNT]; /* by group, of the shown point */
 	unsigned int *points;                         /* by group; UINT_MAX: none */
 	bool *whole;                                  /* by group, of the shown point */
+	bool *alike;                                  /* by group, for vl_findings_ties */
 	unsigned int count;
 };
 
@@ -36,6 +40,21 @@ static inline double vl_findings_value(const struct vl_findings_view *view, unsi
 	return view->figures[group][metric].mean;
 }
 
+static inline const char *vl_findings_label(const struct vl_findings_view *view, unsigned int group,
+					    char text[VL_PLAN_LABEL])
+{
+	return vl_plan_point_label(view->comparison->plan, view->points[group], text);
+}
+
+static inline const char *vl_findings_time(double ns, char text[VL_QUANTITY_TEXT])
+{
+	return vl_quantity_text(VL_QUANTITY_DURATION, (uint64_t)ns, text);
+}
+
+/* "A and B within 3 %": the groups that are alike, but the best. "": there are none. */
+const char *vl_findings_ties(const struct vl_findings_view *view, unsigned int best,
+			     char text[VL_FINDINGS_TIES_TEXT]);
+
 /* Adds a sentence, if there is room. */
 void vl_findings_say(struct vl_findings *findings, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -47,6 +66,8 @@ void vl_findings_say_sweep(const struct vl_comparison *comparison, struct vl_fin
 /* findings_victims.c: whether a class does so much worse than at its best point that it is a
  * victim. */
 bool vl_findings_is_much_worse(const struct vl_victim *victim, double p99, double goodput);
+/* findings_jobs.c: where the jobs of workloads are shortest, and what DCQCN does to them. */
+void vl_findings_say_jobs(const struct vl_findings_view *view);
 /* findings_limits.c */
 void vl_findings_say_limits(const struct vl_findings_view *view);
 

@@ -226,6 +226,30 @@ static void a_collective_has_no_bottleneck(void)
 	expect("${V% *} lab all-reduce --no-view", 0, "No bottleneck: the workloads ask for ");
 }
 
+/* As many as are as good as the best are named beside it, and what DCQCN costs is told. */
+static void what_slowing_down_costs_is_said(void)
+{
+	expect("$V permutation --fabric pfc,pfc_dcqcn,lossy --json j.json 2>/dev/null | "
+	       "tr -s '\n ' ' '",
+	       0, "To slow down costs jobs of permutation more than it saves: they take ");
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "times the ideal; lossy within 3 %), and longest"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(output, "over all queue pairs (lossy within 3 %); "));
+	/* The factor is that of the figures. */
+	expect("/usr/bin/python3 -c 'import json, re; j = json.load(open(\"j.json\")); "
+	       "t = [x[\"figures\"][\"job_time_ns\"][\"mean\"] for x in j[\"points\"]]; "
+	       "said = float(re.search(r\"\\), ([0-9.]+) times the\", \" "
+	       "\".join(j[\"says\"]))[1]); "
+	       "assert abs(said - t[1] / t[0]) < 0.01, (said, t); print(\"fine\")'",
+	       0, "fine");
+	/* Not where nothing is slowed down, nor without the same switches to set beside it. */
+	expect("$V permutation --fabric dcqcn,pfc 2>/dev/null", 0, "Jobs of permutation");
+	CU_ASSERT_PTR_NULL(strstr(output, "To slow down costs"));
+	expect("$V permutation --fabric pfc,pfc_dcqcn --set switch.ecn.kmin=100MB "
+	       "--set switch.ecn.kmax=200MB 2>/dev/null",
+	       0, "What the numbers say");
+	CU_ASSERT_PTR_NULL(strstr(output, "To slow down costs"));
+}
+
 static void a_sweep_says_where_it_is_best_and_what_matters(void)
 {
 	expect(SCENARIO "$V s.yaml --fabric pfc --sweep 'flows[incast].size=16KiB,64KiB' --sweep "
@@ -351,6 +375,7 @@ static const struct test tests[] = {
 	{"a_table_names_the_workload_that_its_jobs_are_of",
 	 a_table_names_the_workload_that_its_jobs_are_of},
 	{"a_collective_has_no_bottleneck", a_collective_has_no_bottleneck},
+	{"what_slowing_down_costs_is_said", what_slowing_down_costs_is_said},
 	{"a_sweep_says_where_it_is_best_and_what_matters",
 	 a_sweep_says_where_it_is_best_and_what_matters},
 	{"what_is_done_is_reported_when_interrupted", what_is_done_is_reported_when_interrupted},
