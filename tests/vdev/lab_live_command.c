@@ -47,7 +47,8 @@ static void pauses_while_workers_are_away(void)
 	CU_ASSERT(sum(root, "priority_groups", "xoff") > 0);
 	CU_ASSERT_EQUAL(sum(root, "priority_groups", "drops"), 0);
 	end = json_number_value(json_object_get(root, "end_ns"));
-	CU_ASSERT(end >= 4e8);
+	/* A worker that is away when the run ends last looked at its clock a while before. */
+	CU_ASSERT(end >= 3e8);
 	json_array_foreach(json_object_get(root, "links"), i, link)
 	{
 		CU_ASSERT(json_number_value(json_object_get(link, "paused_ns")) <= end);
