@@ -87,6 +87,12 @@ static void receive(struct arrivals *arrivals, struct vl_port *const *ports, uns
 	}
 }
 
+/* Of the others there is no far end that could be another port, or the port itself. */
+static bool has_cable(const char *name)
+{
+	return strcmp(name, "null") && strncmp(name, "null:", 5) && strncmp(name, "pcap:", 5);
+}
+
 static void report(struct findings *findings, struct vl_port *const *ports, unsigned int count,
 		   unsigned int number, unsigned int sent, uint64_t counted,
 		   const struct arrivals *arrivals)
@@ -111,6 +117,11 @@ static void report(struct findings *findings, struct vl_port *const *ports, unsi
 	else if (!sent)
 		finding_add(findings, "PFC sent", name, FINDING_LACK, NULL,
 			    "the port takes no frame (is the link up?)");
+	else if (!has_cable(name))
+		finding_add(findings, "PFC sent", name, FINDING_UNKNOWN, NULL,
+			    "the port took %u frames, and its counter rose by %llu; no other end "
+			    "has it where they could come in",
+			    sent, (unsigned long long)counted);
 	else
 		finding_add(findings, "PFC sent", name, FINDING_UNKNOWN, NULL,
 			    "the port took %u frames, and its counter rose by %llu; whether they "
