@@ -5,7 +5,9 @@
 
 #include "apps/endpoint/run.h"
 #include "apps/host/addresses.h"
+#include "apps/quantity.h"
 #include "apps/report/machine.h"
+#include "dataplane/runtime/host.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -129,6 +131,39 @@ static void print_client(const struct vl_endpoint_run *run, const struct vl_inst
 			(double)round_trip.most / 1e3);
 }
 
+/* Pauses are for the port: each of its workers obeys the same ones. */
+static uint64_t port_paused(const struct vl_endpoint_run *run, uint32_t port, uint8_t priority)
+{
+	uint64_t most = 0;
+
+	for (uint32_t worker = 0; worker < run->session.worker_count; worker++) {
+		const struct vl_endpoint *endpoint =
+			vl_host_endpoint(run->session.host, port, worker);
+		uint64_t time = vl_pfc_receiver_paused_time(&endpoint->pause, priority,
+							    vl_host_now(run->session.host));
+
+		if (time > most)
+			most = time;
+	}
+	return most;
+}
+
+static void print_pauses(const struct vl_endpoint_run *run, FILE *out)
+{
+	char text[VL_QUANTITY_TEXT];
+
+	for (uint32_t port = 0; port < run->instance_count / run->session.worker_count; port++) {
+		for (uint8_t n = 0; n < VL_PFC_PRIORITIES; n++) {
+			uint64_t time = port_paused(run, port, n);
+
+			if (time)
+				fprintf(out, "  paused by the peer's PFC: class %u of %s for %s\n",
+					n, vl_host_port(run->session.host, port)->name,
+					vl_quantity_text(VL_QUANTITY_DURATION, time, text));
+		}
+	}
+}
+
 void vl_endpoint_report_print(const struct vl_endpoint_run *run, FILE *out)
 {
 	static const char *const drop_names[] = {
@@ -164,6 +199,7 @@ void vl_endpoint_report_print(const struct vl_endpoint_run *run, FILE *out)
 		" in (%" PRIu64 " again)\n",
 		status.cm.mad_tx, status.cm.retransmitted, status.cm.mad_rx,
 		status.cm.duplicates_rx);
+	print_pauses(run, out);
 	for (int reason = 0; reason < VL_DROP_COUNT; reason++) {
 		if (drops[reason])
 			fprintf(out, "  dropped    %" PRIu64 " packets: %s\n", drops[reason],

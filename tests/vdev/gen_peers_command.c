@@ -118,6 +118,11 @@ static void test_paused(void)
 		       ENDPOINT " --events pause.yaml", "Listening",
 		       "$V gen -n 20 -s 4KiB " NEAR "--json near.json"),
 	       0, "paused by the peer's PFC: class 3 of memif:");
+	/* And the other way. */
+	expect(BESIDE(ENDPOINT, "Listening",
+		      "$V gen -n 20 -s 4KiB --verb read --events pause.yaml " NEAR
+		      ">/dev/null; kill -INT $P; wait $P; cat far.log"),
+	       0, "paused by the peer's PFC: class 3 of memif:");
 	read_json();
 	paused = json_object_get(json_array_get(json_object_get(root, "ports"), 0), "paused_ns");
 	CU_ASSERT_EQUAL(json_array_size(paused), 8);
