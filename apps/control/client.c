@@ -269,7 +269,9 @@ static void take_event(void *context, const struct vl_cm_event *event, uint64_t 
 		break;
 	case VL_CM_EVENT_UNREACHABLE:
 		client->connection = NULL;
-		vl_control_client_fail(client, "%s", vl_unreachable_text(event->status, text));
+		vl_control_client_fail(
+			client, "%s",
+			vl_unreachable_text(event->status, &client->config.server, text));
 		break;
 	case VL_CM_EVENT_DISCONNECTED:
 		vl_control_channel_stop(client->channel, now);

@@ -205,8 +205,10 @@ static void take_event(void *context, const struct vl_cm_event *event, uint64_t 
 		break;
 	case VL_CM_EVENT_UNREACHABLE:
 		link->connection = NULL;
-		gen_application_fail(peer->application, "%s",
-				     vl_unreachable_text(event->status, text));
+		gen_application_fail(
+			peer->application, "%s",
+			vl_unreachable_text(event->status,
+					    &peer->application->config.config->destination, text));
 		break;
 	case VL_CM_EVENT_DISCONNECTED:
 		go_down(link);

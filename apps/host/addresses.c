@@ -119,15 +119,20 @@ const char *vl_address_text(const union ibv_gid *address, char text[VL_ADDRESS_T
 	return text;
 }
 
-const char *vl_unreachable_text(int status, char text[VL_UNREACHABLE_TEXT])
+const char *vl_unreachable_text(int status, const union ibv_gid *peer,
+				char text[VL_UNREACHABLE_TEXT])
 {
+	char address[VL_ADDRESS_TEXT];
+
+	vl_address_text(peer, address);
 	if (status == -ENETUNREACH)
 		snprintf(text, VL_UNREACHABLE_TEXT,
-			 "the peer is in no subnet of ours: --ip ADDRESS/PREFIX says which these "
-			 "are, --gateway who leads to others");
+			 "the peer %s is in no subnet of ours: --ip ADDRESS/PREFIX says which "
+			 "these are, --gateway who leads to others",
+			 address);
 	else
 		snprintf(text, VL_UNREACHABLE_TEXT,
-			 "the peer does not answer: %s; is it up, and its address right?",
-			 strerror(-status));
+			 "the peer %s does not answer: %s; is it up, and its address right?",
+			 address, strerror(-status));
 	return text;
 }

@@ -31,7 +31,8 @@ const char *vl_address_text(const union ibv_gid *address, char text[VL_ADDRESS_T
 
 /* Why a peer that a connection was asked of cannot be reached, and what to look at: of the negative
  * errno value that the connection manager's event has. */
-#define VL_UNREACHABLE_TEXT 160
-const char *vl_unreachable_text(int status, char text[VL_UNREACHABLE_TEXT]);
+#define VL_UNREACHABLE_TEXT 224
+const char *vl_unreachable_text(int status, const union ibv_gid *peer,
+				char text[VL_UNREACHABLE_TEXT]);
 
 #endif

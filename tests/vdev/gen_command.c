@@ -203,13 +203,14 @@ static void test_streams(void)
 static void test_unreachable(void)
 {
 	expect("$V --port null --ip 10.0.0.1/24 --to 10.9.0.2 -n 1 --no-hugepages", 1,
-	       "the peer is in no subnet of ours: --ip ADDRESS/PREFIX says which these are, "
+	       "the peer 10.9.0.2 is in no subnet of ours: --ip ADDRESS/PREFIX says which these "
+	       "are, "
 	       "--gateway who leads to others");
 	expect("$V -R --verb send --port null --ip 10.0.0.1/24 --to 10.9.0.2 -n 1 --no-hugepages",
-	       1, "the peer is in no subnet of ours");
+	       1, "the peer 10.9.0.2 is in no subnet of ours");
 	expect("$V --port null --ip 10.0.0.1/24 --gateway 10.0.0.9 --to 10.9.0.2 -n 1 "
 	       "--no-hugepages",
-	       1, "the peer does not answer: No route to host; is it up");
+	       1, "the peer 10.9.0.2 does not answer: No route to host; is it up");
 }
 
 /* Where stdout is no terminal: plain lines, which columns they have, and no escape sequence. On a
