@@ -5,8 +5,8 @@
 
 #include "apps/verdict/command.h"
 
-#include "apps/host/addresses.h"
 #include "apps/control/message.h"
+#include "apps/host/addresses.h"
 #include "apps/report/json_file.h"
 #include "apps/verdict/options.h"
 #include "apps/verdict/private.h"
