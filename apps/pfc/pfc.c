@@ -48,7 +48,9 @@ struct pfc_options {
 		.offset = offsetof(struct pfc_options, member), .least = from, .most = LONGEST,    \
 		.quantity = VL_QUANTITY_DURATION                                                   \
 	}
-#define LONGEST UINT64_C(1000000000000000)
+/* As other commands call an option. */
+#define ALIAS(option) "The same as --" option
+#define LONGEST       UINT64_C(1000000000000000)
 
 static const struct vl_option options[] = {
 	{.letter = 'p',
@@ -81,7 +83,15 @@ static const struct vl_option options[] = {
 	 .offset = offsetof(struct pfc_options, count),
 	 .least = 1,
 	 .most = UINT64_MAX},
-	TIME("time", time, 1000000, "End after this time [until all is sent, or Ctrl-C]"),
+	{.letter = 'D',
+	 .name = "time",
+	 .argument = "TIME",
+	 .help = "End after this time [until all is sent, or Ctrl-C]",
+	 .type = VL_OPTION_QUANTITY,
+	 .offset = offsetof(struct pfc_options, time),
+	 .least = 1000000,
+	 .most = LONGEST,
+	 .quantity = VL_QUANTITY_DURATION},
 	{.name = "rate",
 	 .argument = "RATE",
 	 .help = "Line rate of the peer's port, which makes the length of a quantum [the port's]",
@@ -93,10 +103,12 @@ static const struct vl_option options[] = {
 	FLAG("listen", listen, "Send nothing; count the pauses received, and for how long"),
 	TIME("response-delay", response_delay, 0,
 	     "Account received pauses as if they took force so long after they came [0ns]"),
+	TIME("pfc-response-delay", response_delay, 0, ALIAS("response-delay")),
 	TEXT("mac", "MAC", mac, "Source address of the frames [the port's]"),
 	TEXT("json", "FILE", json, "Write what was found as JSON; - is the standard output"),
 	TEXT("histogram", "FILE", histogram,
 	     "Write the gaps of all ports as a histogram (.hgrm), in microseconds"),
+	TEXT("hgrm", "FILE", histogram, ALIAS("histogram")),
 	VL_TELEMETRY_OPTION(struct pfc_options, telemetry),
 };
 
@@ -550,7 +562,10 @@ const struct vl_command vl_pfc_command = {
 		       "enough that no "
 		       "gap exceeds --refresh, and every gap is kept. Where the machine kept the "
 		       "loop from "
-		       "running, so that a gap became too long, the report says so.\n\n"
+		       "running, so that a gap became too long, the report says so. Its columns: "
+		       "Stolen, gaps too long as the machine kept the loop from running; Late, "
+		       "though it ran; Broken, of both those longer than the pause, so that the "
+		       "peer could send.\n\n"
 		       "Pauses that the peers send are counted in the same run, by class, with the "
 		       "time that "
 		       "they asked for.\n\n"

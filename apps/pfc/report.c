@@ -93,6 +93,9 @@ static void print_gaps(const struct pfc_run *run, FILE *out)
 			gap_text(storm, storm->gaps.most, texts[2]), storm->stolen_gaps,
 			storm->late_gaps, storm->broken);
 	}
+	fputs("Gaps too long: Stolen, as the machine kept the loop from running; Late, though it "
+	      "ran.\nBroken: of both, longer than the pause itself, so that the peer could send.\n",
+	      out);
 }
 
 static void print_verdict(const struct pfc_run *run, FILE *out)
