@@ -3,6 +3,7 @@
 
 #include "apps/lab.h"
 
+#include "apps/interrupt.h"
 #include "apps/lab_measure.h"
 #include "apps/lab_outputs.h"
 #include "apps/lab_run.h"
@@ -13,7 +14,6 @@
 #include "apps/sonic/switch_config.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -157,14 +157,6 @@ const struct vl_command vl_lab_command = {
 	.takes_eal_options = true,
 	.run = lab_main,
 };
-
-static volatile int interrupted;
-
-static void interrupt(int signal_number)
-{
-	(void)signal_number;
-	interrupted = 1;
-}
 
 /* ---- The scenario -------------------------------------------------------------------------- */
 
@@ -331,7 +323,6 @@ static int run_scenario(const struct vl_command *command, const struct lab_optio
 			const struct vl_operands *operands, const struct vl_scenario *scenario,
 			const struct vl_lab_split *split, struct vl_lab_outputs *outputs)
 {
-	const struct sigaction on_interrupt = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND};
 	struct vl_results results;
 	char error[512] = "out of memory";
 	struct vl_lab_run run = {.scenario = scenario,
@@ -341,7 +332,6 @@ static int run_scenario(const struct vl_command *command, const struct lab_optio
 				 .capture_port = outputs->capture_port,
 				 .capture_from = values->pcap_from,
 				 .capture_count = values->pcap_count,
-				 .interrupted = &interrupted,
 				 .split = split,
 				 .meeting_time = values->meeting_time,
 				 .eal_arguments = operands->eal,
@@ -359,9 +349,7 @@ static int run_scenario(const struct vl_command *command, const struct lab_optio
 		fprintf(outputs->people, "note: %s\n", scenario->notes->texts[i]);
 	fputc('\n', outputs->people);
 	run.view = open_view(values, outputs->people, &results);
-	sigaction(SIGINT, &on_interrupt, NULL);
-	sigaction(SIGTERM, &on_interrupt, NULL);
-	sigaction(SIGHUP, &on_interrupt, NULL);
+	run.interrupted = vl_catch_interrupts();
 	if (run.view)
 		status = values->live ? vl_lab_run_live(&run, error, sizeof(error))
 				      : vl_lab_run_virtual(&run, error, sizeof(error));

@@ -7,12 +7,12 @@
 #include "apps/compare/jobs.h"
 #include "apps/compare/report.h"
 #include "apps/compare/run.h"
+#include "apps/interrupt.h"
 #include "apps/report/json_file.h"
 #include "apps/report/output.h"
 #include "apps/scenario/source.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 
 #define UNSET        UINT64_MAX
@@ -128,14 +128,6 @@ const struct vl_command vl_compare_command = {
 	.option_count = sizeof(options) / sizeof(options[0]),
 	.run = compare_main,
 };
-
-static volatile int interrupted;
-
-static void interrupt(int signal_number)
-{
-	(void)signal_number;
-	interrupted = 1;
-}
 
 /* ---- Outputs -------------------------------------------------------------------------------- */
 
@@ -267,19 +259,16 @@ static unsigned int choose_processes(const struct compare_options *values,
 static int run_plan(const struct vl_command *command, const struct compare_options *values,
 		    const struct vl_plan *plan, struct outputs *outputs)
 {
-	const struct sigaction on_interrupt = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND};
 	struct vl_comparison *comparison = vl_comparison_create(plan);
 	struct vl_compare_run_config config = {.processes = choose_processes(values, plan),
-					       .progress = stderr,
-					       .interrupted = &interrupted};
+					       .progress = stderr};
 	char error[512] = "out of memory";
 	int status = -ENOMEM, written;
 	bool is_good = false;
 
 	config.memory =
 		values->memory ? values->memory : vl_jobs_available_memory() / config.processes;
-	sigaction(SIGINT, &on_interrupt, NULL);
-	sigaction(SIGTERM, &on_interrupt, NULL);
+	config.interrupted = vl_catch_interrupts();
 	if (comparison)
 		status = vl_compare_run(comparison, &config, error, sizeof(error));
 	if (!status || status == -EINTR) {

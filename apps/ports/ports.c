@@ -3,33 +3,23 @@
 
 #include "apps/ports/ports.h"
 
+#include "apps/interrupt.h"
 #include "dataplane/runtime/eal.h"
 #include "dataplane/runtime/mempool.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int number)
-{
-	(void)number;
-	interrupted = 1;
-}
+static const volatile int *interrupted;
 
 void vl_ports_catch_signals(void)
 {
-	const struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND};
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
+	interrupted = vl_catch_interrupts();
 }
 
 bool vl_ports_interrupted(void)
 {
-	return interrupted;
+	return interrupted && *interrupted;
 }
 
 uint32_t vl_ports_frame_length(uint16_t mtu)

@@ -44,8 +44,7 @@ void vl_ports_close(struct vl_ports *ports);
  * closed. vl_ports_close is to follow. */
 void vl_ports_close_ports(struct vl_ports *ports);
 
-/* From now on SIGINT, SIGTERM and SIGHUP ask for an orderly end; the second of a kind ends at once.
- */
+/* From now on signals ask for an orderly end: apps/interrupt.h. */
 void vl_ports_catch_signals(void);
 bool vl_ports_interrupted(void);
 /* The longest frame that a port of that MTU takes, with two VLAN tags. */

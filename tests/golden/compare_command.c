@@ -272,6 +272,17 @@ static void what_is_done_is_reported_when_interrupted(void)
 			"duration=1ms,1000s --html p.html --json p.json",
 	       1, "PARTIAL: interrupted after 1 of 2 runs");
 	expect(CHECK_PAGE "p.html && grep -c 'Partial results' p.html", 0, "holds up");
+	/* The whole group of processes, as when a terminal is closed. */
+	for (unsigned int i = 0; i < 2; i++) {
+		static const char *const signals[] = {"HUP", "TERM"};
+		char command[256];
+
+		snprintf(command, sizeof(command),
+			 "timeout --preserve-status -s %s 2 $V s.yaml --fabric pfc --jobs 1 --vary "
+			 "duration=1ms,1000s --json p.json",
+			 signals[i]);
+		expect(command, 1, "PARTIAL: interrupted after 1 of 2 runs");
+	}
 	expect("grep complete p.json", 0, "\"complete\": false");
 }
 

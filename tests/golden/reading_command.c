@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copyright (c) 2026 the verbline authors */
 
-/* The sentences that a run of the lab ends in say what happened, and nothing else. */
+/* How a run of the lab ends: in sentences that say what happened, and nothing else. */
 
 #include "tests/support/command.h"
 
@@ -108,6 +108,20 @@ static void iterations_are_told_from_the_whole(void)
 	CU_ASSERT_PTR_NULL(strstr(output, "iterations took"));
 }
 
+static void an_interrupt_ends_it_in_order(void)
+{
+	static const char *const signals[] = {"INT", "TERM", "HUP"};
+	char command[256];
+
+	for (unsigned int i = 0; i < 3; i++) {
+		snprintf(command, sizeof(command),
+			 "timeout --preserve-status -s %s 1 $V --no-view --set warm_up=0 "
+			 "-D 3600s",
+			 signals[i]);
+		expect(command, 1, "interrupted; no results are written");
+	}
+}
+
 static const struct test tests[] = {
 	{"what_is_overtaken_is_not_lost", what_is_overtaken_is_not_lost},
 	{"what_is_corrupted_is_counted_once", what_is_corrupted_is_counted_once},
@@ -118,6 +132,7 @@ static const struct test tests[] = {
 	{"an_empty_queue_delays_nothing", an_empty_queue_delays_nothing},
 	{"a_delay_is_by_what_leaves", a_delay_is_by_what_leaves},
 	{"iterations_are_told_from_the_whole", iterations_are_told_from_the_whole},
+	{"an_interrupt_ends_it_in_order", an_interrupt_ends_it_in_order},
 };
 
 int main(int argc, char **argv)
