@@ -20,6 +20,7 @@
 /* The bottleneck's queue is looked at this often for its percentiles, and whether anything is left
  * to do; no oftener than keeps the number of looks below MAX_LOOKS. */
 #define LOOK_INTERVAL UINT64_C(1000)
+#define LONGEST_STEP  UINT64_C(1000000)
 #define MAX_LOOKS     UINT64_C(1000000)
 
 /* Endpoints from which on the network is worth large pages. */
@@ -264,6 +265,17 @@ static int build(struct lab *lab, char *error, size_t error_size)
 	return 0;
 }
 
+/* Looks for interrupts often: a sample may be far. */
+static bool run_until(struct lab *lab, uint64_t now, uint64_t time)
+{
+	while (now < time) {
+		now = time - now > LONGEST_STEP ? now + LONGEST_STEP : time;
+		if (!vl_network_run_until(lab->network, now) || *lab->run->interrupted)
+			return false;
+	}
+	return true;
+}
+
 static int run_to_end(struct lab *lab)
 {
 	const struct vl_scenario *scenario = lab->run->scenario;
@@ -276,7 +288,7 @@ static int run_to_end(struct lab *lab)
 			next = scenario->warm_up;
 		if (next > scenario->duration)
 			next = scenario->duration;
-		if (!vl_network_run_until(lab->network, next))
+		if (!run_until(lab, now, next))
 			return lab->capture_error ? lab->capture_error : -EINTR;
 		now = next;
 		take_sample(lab, now);
@@ -284,8 +296,6 @@ static int run_to_end(struct lab *lab)
 			vl_lab_meter_mark_window(lab->meter);
 			in_window = true;
 		}
-		if (*lab->run->interrupted)
-			return -EINTR;
 	}
 	return 0;
 }

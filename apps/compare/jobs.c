@@ -127,8 +127,10 @@ static void run_task(struct vl_jobs *jobs, unsigned int task, int pipe, pid_t pa
 	char first = TASK_OK, error[MESSAGE_SIZE] = "";
 	int status;
 
-	/* The terminal interrupts all its processes; the collecting one decides. */
+	/* Terminals and timeout(1) end whole groups of processes; the collecting one decides. */
 	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
