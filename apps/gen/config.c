@@ -40,9 +40,11 @@ static void check_mix(struct vl_loader *loader, struct gen_group *group, uint32_
 	wrong = vl_mix_config_error(&group->messages_mix, qp_types[group->transport], path_mtu);
 	if (wrong)
 		vl_section_problem(loader, &group->section,
-				   group->mix    ? "mix"
-				   : group->size ? "size"
-						 : "verb",
+				   group->mix ? "mix"
+				   : group->size && !vl_flow_verb_error(qp_types[group->transport],
+									group->verb)
+					   ? "size"
+					   : "verb",
 				   "%s", wrong);
 }
 

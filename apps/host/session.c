@@ -84,9 +84,10 @@ static int start_eal(struct vl_host_session *session, const struct vl_host_optio
 
 	if (vl_eal_start(&config, &error)) {
 		vl_command_error(session->command, "%s", error.text);
-		/* The telemetry's name, or an option for EAL. */
-		return error.code == -EINVAL || error.code == -ENODEV ? VL_EXIT_USAGE
-								      : VL_EXIT_FAILED;
+		/* The telemetry's name, an option for EAL, or more workers than there are CPUs. */
+		return error.code == -EINVAL || error.code == -ENODEV || error.code == -ENOSPC
+			       ? VL_EXIT_USAGE
+			       : VL_EXIT_FAILED;
 	}
 	if (*vl_eal_notice())
 		vl_command_error(session->command, "%s", vl_eal_notice());

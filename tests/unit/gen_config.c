@@ -126,6 +126,8 @@ static void test_refusals(void)
 	       "g.yaml:3:11: groups[0].size: a range must not end before it begins\n");
 	refuse("to: 10.0.0.2\ngroups:\n  - transport: UC\n    verb: read\n",
 	       "g.yaml:4:11: groups[0].verb: UC has no READ and no atomics\n");
+	refuse("to: 10.0.0.2\ngroups:\n  - transport: UD\n    verb: write\n    size: 512\n",
+	       "g.yaml:4:11: groups[0].verb: UD has SEND only\n");
 	refuse("to: 10.0.0.2\ngroups:\n  - transport: UD\n    verb: send\n    size: 5000\n",
 	       "g.yaml:5:11: groups[0].size: a UD message is at most one path MTU\n");
 	refuse("to: 10.0.0.2\ngroups:\n  - burst: 4\n",
