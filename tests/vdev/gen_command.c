@@ -300,7 +300,7 @@ static void test_usage(void)
 	expect("$V --show > shown.yaml; $V shown.yaml --port nosuch:1 --ip 10.0.0.1/24", 2,
 	       "nosuch");
 	expect("$V --keys", 0, "ramp_from");
-	expect("taskset -c 0 $V gen --loopback --no-hugepages --workers 2 -D 1", 2,
+	expect("taskset -c 0 $V --loopback --no-hugepages --workers 2 -D 1", 2,
 	       "needs 2 CPUs for workers, and this process may use 1");
 	expect("$V --loopback -q 0", 2, "--qps 0: groups[0].qps");
 	expect("$V --loopback --set groups[0].qps=0", 2, "--set groups[0].qps=0: groups[0].qps");
