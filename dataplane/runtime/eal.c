@@ -215,13 +215,11 @@ static int choose_memory(const struct vl_eal_config *config, struct vl_error *er
 	return 0;
 }
 
-/* A worker of real-time priority never lets the control thread, which has the same, have its CPU:
- * it would start, and nothing would end it. */
+/* A worker of SCHED_FIFO never lets the control thread, which has the same priority, have its CPU:
+ * it would start, and nothing would end it. With SCHED_RR the control thread has its turns. */
 static bool would_starve_control(const struct vl_eal_config *config)
 {
-	int policy = sched_getscheduler(0);
-
-	return (policy == SCHED_FIFO || policy == SCHED_RR) &&
+	return (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO &&
 	       (unsigned int)CPU_COUNT(&eal.caller_cpus) == config->worker_count;
 }
 
@@ -237,8 +235,9 @@ static int choose_lcores(const struct vl_eal_config *config, struct vl_error *er
 	if (would_starve_control(config)) {
 		return vl_error_set(
 			error, -ENOSPC,
-			"has real-time priority and needs %u CPUs then, one besides those of its "
-			"workers, and may use %u: give it more, or run it without chrt",
+			"has real-time priority (SCHED_FIFO) and needs %u CPUs then, one besides "
+			"those of its workers, and may use %u: give it more, or run it without "
+			"chrt, or with chrt --rr",
 			config->worker_count + 1, config->worker_count);
 	}
 	vl_find_polled_cpus(&polled);

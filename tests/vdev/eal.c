@@ -131,10 +131,13 @@ static void test_real_time(void)
 	CPU_ZERO(&one);
 	CPU_SET(first, &one);
 	report = start_in_child(&config, &one);
-	CU_ASSERT_EQUAL(sched_setscheduler(0, SCHED_OTHER, &ordinary), 0);
 	CU_ASSERT_EQUAL(report.result, -ENOSPC);
-	CU_ASSERT_PTR_NOT_NULL(strstr(report.error.text, "real-time priority and needs 2 CPUs"));
-	/* The same without. */
+	CU_ASSERT_PTR_NOT_NULL(strstr(report.error.text, "(SCHED_FIFO) and needs 2 CPUs"));
+	/* With turns, and without priority. */
+	CU_ASSERT_EQUAL(sched_setscheduler(0, SCHED_RR, &real_time), 0);
+	report = start_in_child(&config, &one);
+	CU_ASSERT_EQUAL(report.result, 0);
+	CU_ASSERT_EQUAL(sched_setscheduler(0, SCHED_OTHER, &ordinary), 0);
 	report = start_in_child(&config, &one);
 	CU_ASSERT_EQUAL(report.result, 0);
 }
