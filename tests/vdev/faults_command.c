@@ -85,7 +85,8 @@ static void test_loss(void)
 static void test_marks(void)
 {
 	expect("printf 'events:\\n  - {on: transmitted, opcode: data, action: mark_ce}\\n' "
-	       ">m.yaml; " RUN "--events m.yaml --verdict --json out.json",
+	       ">m.yaml; " RUN
+	       "--events m.yaml --verdict --expect-cnp-within 500ms --json out.json",
 	       0, "PASS      does it answer CE marks with CNPs?");
 	read_json();
 	CU_ASSERT_EQUAL(completed(), 600);

@@ -394,6 +394,8 @@ static void test_json(void)
 	CU_ASSERT_EQUAL(frames, 80);
 	CU_ASSERT_EQUAL(runs, 2);
 	CU_ASSERT_EQUAL(applied, 80);
+	CU_ASSERT_TRUE(json_is_object(json_object_get(root, "timing_error")));
+	CU_ASSERT_TRUE(json_is_object(json_object_get(root, "late")));
 	json_decref(root);
 }
 

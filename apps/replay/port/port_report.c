@@ -240,7 +240,7 @@ json_t *replay_port_report_json(const struct replay_port_result *result)
 
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-		"s:o, s:o, s:o, s:o, s:o}",
+		"s:o, s:o, s:o, s:o, s:o, s:o}",
 		"schema", "verbline-replay-port-1", "version", VERBLINE_VERSION, "command",
 		"replay", "port", result->port, "files", files_json(result), "schedule",
 		describe_schedule(&feed->schedule, how, sizeof(how)), "runs", whole(feed->run),
