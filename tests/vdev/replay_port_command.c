@@ -198,6 +198,18 @@ static void test_timing(void)
 	expect_timing("--longest-wait 1us", "Sent 40", takes_no_13_ms);
 }
 
+/* No machine does that, and this one says so. */
+static void test_missed_rate(void)
+{
+	expect("$V " NOWHERE "--rate 1000Gb/s --loop 3 $P/rxe-rc-send-2-ipv4.pcap", 0,
+	       "The rate that was asked for was not reached:");
+	expect("$V " NOWHERE
+	       "--rate 1000Gb/s --loop 3 --json - $P/rxe-rc-send-2-ipv4.pcap | grep rate_missed",
+	       0, "\"rate_missed\": true");
+	expect("$V " NOWHERE "--fast --json - $P/rxe-rc-send-2-ipv4.pcap | grep rate_missed", 0,
+	       "\"rate_missed\": false");
+}
+
 /* Requests go on by what one run takes, acknowledgements with them; the rest stays, ICRC right. */
 static void test_psns_carry_on(void)
 {
@@ -432,6 +444,7 @@ static void test_refusals(void)
 static const struct test tests[] = {
 	{"byte_for_byte", test_byte_for_byte},
 	{"timing", test_timing},
+	{"missed_rate", test_missed_rate},
 	{"psns_carry_on", test_psns_carry_on},
 	{"psns_of_reads", test_psns_of_reads},
 	{"rewriting", test_rewriting},

@@ -48,6 +48,40 @@ static const char *describe_schedule(const struct schedule *schedule, char *text
 	return text;
 }
 
+/* A rate that was asked for and by this part not reached is missed. */
+#define RATE_MISSED 0.99
+
+/* What was sent of the rate that was asked for, as a part of it, over all frames but the last,
+ * which takes its time behind the run; 1 where none was asked for, or the frames are too few to
+ * tell. */
+static double part_of_rate(const struct replay_port_result *result)
+{
+	const struct vl_replay_counters *counters = &result->stage->counters;
+	const struct schedule *schedule = &result->feed->schedule;
+	double sent = 0, time = seconds(counters);
+
+	if (time <= 0 || counters->frames < 2)
+		return 1;
+	if (schedule->kind == SCHEDULE_RATE)
+		sent = (double)counters->bytes * 8;
+	else if (schedule->kind == SCHEDULE_PACKETS)
+		sent = (double)counters->frames;
+	else
+		return 1;
+	sent *= (double)(counters->frames - 1) / (double)counters->frames;
+	return sent / time / (double)schedule->rate;
+}
+
+static void print_missed_rate(const struct replay_port_result *result, FILE *out)
+{
+	double part = part_of_rate(result);
+
+	if (part < RATE_MISSED)
+		fprintf(out,
+			"  The rate that was asked for was not reached: %.1f %% of it was sent\n",
+			part * 100);
+}
+
 static void print_sent(const struct replay_port_result *result, FILE *out)
 {
 	const struct vl_replay_counters *counters = &result->stage->counters;
@@ -65,6 +99,7 @@ static void print_sent(const struct replay_port_result *result, FILE *out)
 			vl_quantity_text(VL_QUANTITY_RATE,
 					 (uint64_t)((double)counters->bytes * 8 / time), texts[2]));
 	fputc('\n', out);
+	print_missed_rate(result, out);
 	if (result->feed->runs != 1)
 		fprintf(out, "  %" PRIu64 " runs through the files; PSNs %s\n", result->feed->run,
 			result->feed->flows ? "carried on" : "repeated");
@@ -240,7 +275,7 @@ json_t *replay_port_report_json(const struct replay_port_result *result)
 
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-		"s:o, s:o, s:o, s:o, s:o, s:o}",
+		"s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
 		"schema", "verbline-replay-port-1", "version", VERBLINE_VERSION, "command",
 		"replay", "port", result->port, "files", files_json(result), "schedule",
 		describe_schedule(&feed->schedule, how, sizeof(how)), "runs", whole(feed->run),
@@ -252,5 +287,6 @@ json_t *replay_port_report_json(const struct replay_port_result *result)
 		"rules", rules_json(result), "skipped", skipped_json(feed), "unsent",
 		whole(result->unsent), "device_errors", whole(result->statistics.tx_errors),
 		"received", whole(counters->received), "timing_error",
-		lateness_json(&result->stage->lateness), "late", late_json(result));
+		lateness_json(&result->stage->lateness), "late", late_json(result), "rate_missed",
+		part_of_rate(result) < RATE_MISSED);
 }
