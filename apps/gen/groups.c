@@ -176,9 +176,7 @@ struct gen_endpoint_result gen_port_result(const struct gen_run *run, uint32_t a
 
 /* ---- Checks -------------------------------------------------------------------------------- */
 
-/* What may be missing as the window's ends fall between messages: one of each queue pair, or a
- * burst. */
-static double granularity(const struct gen_group_result *result)
+double gen_rate_granularity(const struct gen_group_result *result)
 {
 	const struct gen_group *group = result->group;
 	double message = result->counts == VL_RATE_OF_MESSAGES
@@ -188,7 +186,7 @@ static double granularity(const struct gen_group_result *result)
 
 	if (!group->shares_total && group->per == VL_RATE_OF_QP)
 		at_a_time *= (double)group->qps;
-	return at_a_time;
+	return result->seconds > 0 ? at_a_time / result->seconds : 0;
 }
 
 /* A rate that is more than allowed off. Congestion control that got CNPs had to slow down, by how
@@ -209,7 +207,7 @@ static void judge_rate(struct gen_check *check, double off, double allowed, uint
 static void check_rate(const struct gen_group_result *result, struct gen_check *check)
 {
 	double off = result->sent - result->expected;
-	double allowed = TOLERANCE * result->expected + granularity(result) / result->seconds;
+	double allowed = TOLERANCE * result->expected + gen_rate_granularity(result);
 	bool obeys = result->group->cc.resolved.algorithm != &vl_cc_none;
 	bool is_messages = result->counts == VL_RATE_OF_MESSAGES;
 	double unit = is_messages ? 1 : 1e9;

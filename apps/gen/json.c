@@ -109,6 +109,7 @@ static json_t *group_json(const struct gen_group_result *result)
 	put(rate, "asked_per_s", real(result->asked));
 	put(rate, "expected_per_s", real(result->expected));
 	put(rate, "sent_per_s", real(result->sent));
+	put(rate, "granularity_per_s", real(gen_rate_granularity(result)));
 	if (result->least > 0) {
 		put(rate, "least_second", real(result->least));
 		put(rate, "most_second", real(result->most));

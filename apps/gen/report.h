@@ -42,6 +42,9 @@ struct gen_group_result *gen_group_results(const struct gen_run *run);
 /* Of a port, all its workers added; application: of the first. */
 struct gen_endpoint_result gen_port_result(const struct gen_run *run, uint32_t application);
 
+/* How far off, in the unit of its rate per second, a group may seem that holds its rate, as the
+ * ends of what is measured fall between messages: one of each queue pair, or a burst. */
+double gen_rate_granularity(const struct gen_group_result *result);
 /* Whether the clocks agree well enough to speak of one-way latencies. */
 bool gen_one_way_is_measurable(const struct gen_group_result *result);
 /* Which clock they are by, for people. */

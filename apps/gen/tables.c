@@ -7,14 +7,32 @@
 #include "dataplane/runtime/host.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
 static const double parts[] = {0.5, 0.9, 0.99, 0.999, 0.9999};
 #define PART_COUNT  (sizeof(parts) / sizeof(parts[0]))
 #define MAX_QP_ROWS 64u
+/* Of a rate: what the check of rates allows. */
+#define SMALL_PART 0.001
 
 /* ---- Groups -------------------------------------------------------------------------------- */
+
+/* Where what is off is no more than that, but looks like much. */
+static void print_granularity(const struct gen_group_result *result, FILE *out)
+{
+	double off = fabs(result->sent - result->expected);
+	double granularity = gen_rate_granularity(result);
+
+	if (!(result->asked > 0) || !(result->expected > 0) || off > granularity ||
+	    off < SMALL_PART * result->expected)
+		return;
+	fprintf(out,
+		"  (%s: what is measured begins and ends between messages, and can seem off by "
+		"%.3g %% for\n  that; the pacing error says how exactly each was sent)\n",
+		result->group->name, 100 * granularity / result->expected);
+}
 
 static void print_groups(const struct gen_run *run, const struct gen_group_result *groups,
 			 FILE *out)
@@ -46,6 +64,8 @@ static void print_groups(const struct gen_run *run, const struct gen_group_resul
 	}
 	if (grows)
 		fprintf(out, "  (of rates that grow, asked is the mean over what is measured)\n");
+	for (unsigned int i = 0; i < run->config->groups.count; i++)
+		print_granularity(&groups[i], out);
 }
 
 static const struct vl_histogram *histogram_of(const struct gen_group_result *result, size_t offset)

@@ -124,6 +124,21 @@ static void test_rate(void)
 	json_decref(root);
 }
 
+/* Few messages: how much of what is off is only where the window ends. */
+static void test_slow_rate(void)
+{
+	json_t *root, *rate;
+
+	expect("$V --loopback --no-hugepages --rate 1Mb/s -s 10KiB -D 1s --no-checks --json "
+	       "slow.json",
+	       0, "begins and ends between messages");
+	root = read_json("slow.json");
+	rate = json_object_get(json_array_get(json_object_get(root, "groups"), 0), "rate");
+	CU_ASSERT_TRUE(json_real_value(json_object_get(rate, "granularity_per_s")) > 8e4);
+	CU_ASSERT_TRUE(json_real_value(json_object_get(rate, "granularity_per_s")) < 2e5);
+	json_decref(root);
+}
+
 /* Each queue pair's time counts from its own start, which a stagger puts off. */
 static void test_stagger(void)
 {
@@ -319,6 +334,7 @@ static const struct test tests[] = {
 	{"unanswered", test_unanswered},
 	{"file", test_file},
 	{"rate", test_rate},
+	{"slow_rate", test_slow_rate},
 	{"streams", test_streams},
 	{"ramp", test_ramp},
 	{"stagger", test_stagger},
