@@ -11,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Part of a rate that may be missing, or too much. */
-#define TOLERANCE 0.001
-
 /* What a schedule carries in so many seconds from its start: the ramp is a straight line. */
 static double carried(double from, double rate, double ramp, double seconds)
 {
@@ -207,7 +204,7 @@ static void judge_rate(struct gen_check *check, double off, double allowed, uint
 static void check_rate(const struct gen_group_result *result, struct gen_check *check)
 {
 	double off = result->sent - result->expected;
-	double allowed = TOLERANCE * result->expected + gen_rate_granularity(result);
+	double allowed = GEN_RATE_TOLERANCE * result->expected + gen_rate_granularity(result);
 	bool obeys = result->group->cc.resolved.algorithm != &vl_cc_none;
 	bool is_messages = result->counts == VL_RATE_OF_MESSAGES;
 	double unit = is_messages ? 1 : 1e9;
@@ -240,7 +237,7 @@ static void check_stream(const struct gen_stream *stream, struct gen_check *chec
 		 "stream %s: asked for %.6g %s, sent %.6g (%+.4f%%)", stream->config->name,
 		 stream->asked / unit, stream->config->asked.is_messages ? "1/s" : "Gb/s",
 		 sent / unit, 100 * off / stream->asked);
-	judge_rate(check, off, TOLERANCE * stream->asked + gen_stream_granularity(stream),
+	judge_rate(check, off, GEN_RATE_TOLERANCE * stream->asked + gen_stream_granularity(stream),
 		   vl_stream_counters(stream->stream)->cnp_rx);
 }
 

@@ -42,6 +42,8 @@ struct gen_group_result *gen_group_results(const struct gen_run *run);
 /* Of a port, all its workers added; application: of the first. */
 struct gen_endpoint_result gen_port_result(const struct gen_run *run, uint32_t application);
 
+/* Part of a rate that may be missing, or too much. */
+#define GEN_RATE_TOLERANCE 0.001
 /* How far off, in the unit of its rate per second, a group may seem that holds its rate, as the
  * ends of what is measured fall between messages: one of each queue pair, or a burst. */
 double gen_rate_granularity(const struct gen_group_result *result);

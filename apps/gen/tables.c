@@ -14,8 +14,6 @@
 static const double parts[] = {0.5, 0.9, 0.99, 0.999, 0.9999};
 #define PART_COUNT  (sizeof(parts) / sizeof(parts[0]))
 #define MAX_QP_ROWS 64u
-/* Of a rate: what the check of rates allows. */
-#define SMALL_PART 0.001
 
 /* ---- Groups -------------------------------------------------------------------------------- */
 
@@ -26,7 +24,7 @@ static void print_granularity(const struct gen_group_result *result, FILE *out)
 	double granularity = gen_rate_granularity(result);
 
 	if (!(result->asked > 0) || !(result->expected > 0) || off > granularity ||
-	    off < SMALL_PART * result->expected)
+	    off < GEN_RATE_TOLERANCE * result->expected)
 		return;
 	fprintf(out,
 		"  (%s: what is measured begins and ends between messages, and can seem off by "
